@@ -1,4 +1,4 @@
-//! Who may do what, and what a person has to confirm.
+//! Access control, and the calls that wait for approval.
 
 pub mod approve;
 pub mod inspect_acl;

@@ -1,4 +1,5 @@
-//! What is told of a deployment and its vaults, as obsidian-tc has it. There are no embeddings and no database: what the surface tells of them is null.
+//! Information about a deployment and its vaults, in obsidian-tc's form. There are no embeddings and no database: the
+//! fields about them are null.
 
 pub mod generate_uri;
 pub mod get_metrics;
@@ -26,15 +27,15 @@ use serde::Serialize;
 pub struct VaultState {
     /// Its id.
     id: String,
-    /// Its name for people; its id if it has none.
+    /// Its display name; its id if it has none.
     name: String,
-    /// What the keys of its objects in the store begin with.
+    /// The prefix of its objects' keys in the store.
     path: String,
-    /// Whether nothing of it may be changed.
+    /// Whether it is read-only.
     read_only: bool,
     /// Always null: nothing is embedded.
     embeddings_provider: Option<String>,
-    /// How many chunks the index has: some 4 kB of text each, or several short notes; null if nothing is published.
+    /// The number of chunks of its index: some 4 kB of text each, or several short notes; null if nothing is published.
     chunk_count: Option<u64>,
     /// When the newest generation was published; null if none is.
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
@@ -44,7 +45,7 @@ pub struct VaultState {
 }
 
 impl VaultState {
-    /// That of a vault whose newest generation is `head`.
+    /// The state of a vault whose newest generation is `head`.
     fn of(vault: &Vault, head: Option<&Arc<Snapshot>>) -> Self {
         Self {
             id: vault.id.clone(),

@@ -1,4 +1,4 @@
-//! Attachments: files that are no notes, as obsidian-tc has them, and uploads of them.
+//! Attachments: files that are not notes, in obsidian-tc's form, and uploads of them.
 
 pub mod commit_attachment;
 pub mod delete_attachment;
@@ -17,7 +17,7 @@ use atlas_ops::read::index::DocumentRef;
 use atlas_vault::VaultPath;
 use atlas_vault::file_kind::is_junk;
 
-/// How long a URL is good.
+/// How long a URL is valid.
 const URL_TIME: Duration = Duration::from_secs(15 * 60);
 
 /// Media types by extension, in the order of the extensions.
@@ -70,10 +70,10 @@ const TYPES: &[(&str, &str)] = &[
     ("zip", "application/zip"),
 ];
 
-/// Pictures that models look at.
+/// Media types of pictures that models accept.
 const PICTURES: [&str; 4] = ["image/gif", "image/jpeg", "image/png", "image/webp"];
 
-/// The path, which argument `field` spells, of a file that may be changed in this way; notes are by another tool.
+/// The path, from argument `field`, of a file to change in this way; another tool changes notes.
 pub(crate) fn path(field: &str, text: &str, way: &str, tool_of_notes: &str) -> Result<VaultPath, Error> {
     let path = arguments::path(field, text)?;
     let problem = if path.is_note() {
@@ -86,7 +86,7 @@ pub(crate) fn path(field: &str, text: &str, way: &str, tool_of_notes: &str) -> R
     Err(Error::bad_request(Reason::PathInvalid, problem).with("field", field))
 }
 
-/// The same of a path that a file is to have. A sync carries none into the folder that a system would have put there.
+/// Like [`path`], for a new path. It must not be in a folder that is never synced.
 pub(crate) fn new_path(field: &str, text: &str, way: &str, tool_of_notes: &str) -> Result<VaultPath, Error> {
     let path = path(field, text, way, tool_of_notes)?;
     if is_junk(path.file_name()) {
@@ -104,17 +104,17 @@ pub fn mime(path: &str) -> &'static str {
     found.ok().and_then(|index| TYPES.get(index)).map_or("application/octet-stream", |(_, mime)| *mime)
 }
 
-/// Whether files of this media type are listed where no extensions are named: pictures, PDF, sound and video.
+/// Whether files of this media type are listed if no extensions are given: pictures, PDF, sound and video.
 fn is_media(mime: &str) -> bool {
     mime == "application/pdf" || ["image/", "audio/", "video/"].iter().any(|kind| mime.starts_with(kind))
 }
 
-/// Whether files of this media type are pictures that models look at.
+/// Whether files of this media type are pictures that models accept.
 pub(crate) fn is_picture(mime: &str) -> bool {
     PICTURES.contains(&mime)
 }
 
-/// How many notes link to each file, as the caller sees them.
+/// The number of notes that link to each file, as the caller sees them.
 fn references(graph: &Graph) -> Result<HashMap<DocumentRef, usize>, Error> {
     let mut links = HashSet::new();
     graph.each_target(|from, _, meant| {

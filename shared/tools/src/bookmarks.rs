@@ -1,4 +1,4 @@
-//! Bookmarks, as Obsidian's core plugin keeps them in `.obsidian/bookmarks.json`: a tree of groups and items.
+//! Bookmarks of Obsidian's core plugin, in `.obsidian/bookmarks.json`: a tree of groups and items.
 
 pub mod add_bookmark;
 pub mod list_bookmarks;
@@ -16,16 +16,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Where they are.
+/// Their file.
 const FILE: &str = ".obsidian/bookmarks.json";
 /// Most bookmarks that are read.
 const MAX_BOOKMARKS: usize = 10_000;
-/// Most groups within each other that are read.
+/// Most levels of nested groups.
 const MAX_DEPTH: usize = 50;
 /// Hexadecimal digits of an id.
 const ID_DIGITS: usize = 16;
 
-/// What a bookmark leads to.
+/// The kind of a bookmark's target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Kind {
@@ -50,18 +50,18 @@ enum Kind {
 struct Bookmark {
     id: String,
     kind: Kind,
-    /// The name that a person gave it.
+    /// The title that a person set.
     title: Option<String>,
     /// The path, with `#heading` or `#^block`, the query, or the URL; empty for the graph.
     target: String,
-    /// The path of what it leads to in the vault; none for searches, graphs and URLs.
+    /// The path of the target in the vault; [`None`] for searches, graphs and URLs.
     path: Option<String>,
-    /// The groups that it is in, outermost first.
+    /// Its groups, outermost first.
     groups: Vec<String>,
     created: Option<Timestamp>,
 }
 
-/// An entry of the file. Obsidian and other plugins may write more fields and kinds than these.
+/// An entry of the file. Obsidian and other plugins may write other fields and kinds.
 #[derive(Deserialize)]
 struct Entry {
     #[serde(rename = "type")]
@@ -81,7 +81,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// The kind of bookmark that this is, and its target; none for a kind that is not known.
+    /// The kind of the bookmark, and its target; [`None`] for an unknown kind.
     fn target(&self) -> Option<(Kind, String)> {
         let path = || self.path.clone().filter(|path| !path.is_empty());
         Some(match (self.kind.as_str(), self.subpath.as_deref().unwrap_or_default()) {
@@ -99,20 +99,20 @@ impl Entry {
     }
 }
 
-/// The bookmarks of a document, and where each stands.
+/// The bookmarks of a document, and their positions.
 #[derive(Debug)]
 struct Bookmarks<'a> {
     json: JsonText<'a>,
     /// The lists of bookmarks: that of the document, and those of its groups.
     lists: Vec<List>,
-    /// In the document's order. Entries that are none are left out.
+    /// In the document's order, without invalid entries.
     found: Vec<(Bookmark, Place)>,
 }
 
 /// A list of bookmarks.
 #[derive(Debug)]
 struct List {
-    /// The titles of the groups that it is in, outermost first.
+    /// The titles of its groups, outermost first.
     groups: Vec<String>,
     array: Span,
     items: Vec<Span>,
@@ -179,8 +179,8 @@ impl<'a> Bookmarks<'a> {
         self.json.finish()
     }
 
-    /// The document with another `entry`, at the end of the group with these titles, outermost first; groups that are not there are made.
-    /// None if the document has no list at all.
+    /// The document with another `entry`, at the end of the group with these titles, outermost first; missing groups
+    /// are created. [`None`] if the document has no list at all.
     fn with(mut self, entry: Value, groups: &[&str]) -> Option<String> {
         let shared = |list: &List| {
             list.groups.len() <= groups.len() && list.groups.iter().zip(groups).all(|(one, other)| one == other)
@@ -197,11 +197,11 @@ impl<'a> Bookmarks<'a> {
     }
 }
 
-/// Obsidian gives bookmarks no ids: this one is the same as long as the bookmark is, wherever in its group it stands.
+/// Obsidian has no ids of bookmarks: this one stays the same while the bookmark does, wherever in its group it is.
 fn id(of: &impl Serialize, found: &[(Bookmark, Place)]) -> String {
     let hash = Hash::of(&serde_json::to_vec(of).unwrap_or_default()).to_string();
     let id = hash.get(..ID_DIGITS).unwrap_or_default().to_owned();
-    // Equal bookmarks are told apart by their order.
+    // Equal bookmarks are distinguished by their order.
     match found.iter().filter(|(other, _)| other.id.starts_with(&id)).count() {
         0 => id,
         before => format!("{id}-{}", before + 1),
@@ -213,7 +213,7 @@ fn read(text: &str) -> Result<Bookmarks<'_>, Error> {
     Bookmarks::read(text).map_err(|error| unusable(FILE, &error.to_string()))
 }
 
-/// Whether the caller may read what the bookmark leads to. What is not a path in the vault is shown.
+/// Whether the caller may read the bookmark's target. Targets that are not paths in the vault are shown.
 fn is_shown(context: &Context<'_>, bookmark: &Bookmark) -> bool {
     bookmark.path.as_ref().is_none_or(|path| match VaultPath::parse(path) {
         Ok(path) => context.check(Access::Read, &path).is_ok(),

@@ -1,5 +1,5 @@
-//! Bulk operations, as obsidian-tc has them: many notes in one commit, with a report of each. What cannot be done is reported and the rest is
-//! done, except where only all of it makes sense.
+//! Bulk operations, in obsidian-tc's form: many notes in one commit, with a report on each. Failed items are reported
+//! and the others executed, unless the operation is all or nothing.
 
 pub mod bulk_create_notes;
 pub mod bulk_move_notes;
@@ -21,46 +21,46 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// More items than these are confirmed by a person.
+/// More items than these require a person's confirmation.
 const UNCONFIRMED: usize = 50;
 
-/// Things to do.
+/// A bulk operation.
 trait Bulk: Sync {
-    /// What became of one. A keyed commit keeps it.
+    /// The result of one item. A keyed commit stores it.
     type Done: Serialize + DeserializeOwned + Clone + Send + Sync + 'static;
-    /// The same as it is reported.
+    /// The reported result of an item.
     type Item: Serialize + JsonSchema + Send;
 
-    /// Whether none is done unless all can be.
+    /// Whether one failure prevents all.
     const ALL_OR_NOTHING: bool = false;
 
-    /// What they come to on `head`.
+    /// Plans the items on `head`.
     fn plan<'h>(
         &'h self,
         head: &'h Arc<Snapshot>,
     ) -> impl Future<Output = Result<Planned<'h, Self::Done>, Error>> + Send;
 
-    /// The report of the thing at this place.
+    /// The report on the item with this index.
     fn item(&self, at: usize, done: Result<Self::Done, ItemError>) -> Self::Item;
 }
 
-/// What they come to on one state.
+/// The plan of the items on one state.
 struct Planned<'h, D> {
-    /// Each, in order, up to the one that the call is to stop at.
+    /// The results in order, up to the item at which the call stops.
     items: Vec<Result<D, Error>>,
-    /// What those come to that can be done; of no use where that is all or nothing.
+    /// The changes of the successful items; unused if one failure prevents all.
     batch: Batch<'h>,
-    /// Whether a person has to confirm them for what is there.
+    /// Whether a person must confirm them because of existing files.
     needs_confirmation: bool,
 }
 
-/// How they are done.
+/// The options of a bulk call.
 #[derive(Clone, Copy)]
 struct Way<'a> {
     context: &'a Context<'a>,
     operation: &'static Info,
     message: Option<&'a str>,
-    /// Only look what they would come to.
+    /// Only plan the items.
     dry_run: bool,
 }
 
@@ -73,20 +73,20 @@ pub struct Report<I> {
     succeeded: usize,
     /// How many items failed, or on a dry run would fail.
     failed: usize,
-    /// The result of each item, in order; only the first ones if the answer has no room for all.
+    /// The result of each item, in order; only the first ones if not all fit into the answer.
     results: Vec<I>,
-    /// Whether there are more than these.
+    /// Whether there are more results.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
     /// Whether this was a dry run, so that nothing was changed.
     dry_run: bool,
-    /// The generation that has them; on a dry run, the one that was looked at.
+    /// The new generation; on a dry run, the one that was read.
     generation: u64,
-    /// How long it took.
+    /// The duration.
     duration_ms: u64,
 }
 
-/// What became of one thing. A keyed commit keeps it.
+/// The outcome of one item. A keyed commit stores it.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Outcome<D> {
@@ -128,7 +128,7 @@ impl Way<'_> {
         };
         let (processed, succeeded) = count(&outcomes);
         let mut results = report(bulk, outcomes);
-        // What was done is told, however much it was.
+        // Executed items are reported even if the report must be cut.
         let truncated = cut(&mut results, self.context);
         let took = (self.context.clock)().duration_since(self.context.now);
         let report = Report {
@@ -145,7 +145,7 @@ impl Way<'_> {
     }
 }
 
-/// How many things there are, and how many of them are done.
+/// The number of items, and of successful ones.
 fn count<D>(outcomes: &[Outcome<D>]) -> (usize, usize) {
     (outcomes.len(), outcomes.iter().filter(|outcome| outcome.is_done()).count())
 }
@@ -154,14 +154,14 @@ fn report<B: Bulk>(bulk: &B, outcomes: Vec<Outcome<B::Done>>) -> Vec<B::Item> {
     outcomes.into_iter().enumerate().map(|(at, outcome)| bulk.item(at, outcome.into_result())).collect()
 }
 
-/// The commit of things to do.
+/// The commit of a bulk call.
 struct Commit<'a, B: Bulk> {
     bulk: &'a B,
     way: Way<'a>,
 }
 
 impl<B: Bulk> Commit<'_, B> {
-    /// The error that says that nothing was done, and of each thing why.
+    /// The error that nothing was done, with the reason for each item.
     fn nothing(&self, outcomes: Vec<Outcome<B::Done>>) -> Error {
         let (processed, succeeded) = count(&outcomes);
         let rolled_back = || {
@@ -200,7 +200,7 @@ impl<B: Bulk> ChangeSet for Commit<'_, B> {
     }
 }
 
-/// Fails unless there are 1 to `most` things.
+/// Fails unless there are 1 to `most` items.
 fn check_count(field: &str, count: usize, most: usize) -> Result<(), Error> {
     if (1..=most).contains(&count) {
         return Ok(());
@@ -208,7 +208,7 @@ fn check_count(field: &str, count: usize, most: usize) -> Result<(), Error> {
     Err(Error::bad_request(Reason::InvalidInput, format!("{field}: name 1 to {most}")).with("field", field))
 }
 
-/// The error for a path that another thing has already.
+/// The error for a path that another item has too.
 fn twice(field: &str, path: &str) -> Error {
     Error::bad_request(Reason::InvalidInput, format!("{path} is named twice: name it once"))
         .with("field", field)

@@ -1,4 +1,4 @@
-//! Bundles: the texts of several notes in one, as obsidian-tc has them.
+//! Bundles: the texts of several notes in one text, in obsidian-tc's form.
 
 pub mod bundle_files;
 pub mod bundle_folder;
@@ -14,16 +14,16 @@ use atlas_segment::Kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Most bytes of a bundle, if nothing is said and at all.
+/// Most bytes of a bundle: the default and the maximum.
 type MaxBytes = Bounded<1, 1_000_000, 500_000>;
-/// Bytes in a JSON answer that a listed file takes besides its path.
+/// Bytes of a listed file in a JSON answer besides its path.
 const AROUND_FILE: usize = 40;
 
-/// How a bundle is written.
+/// The format of a bundle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Format {
-    /// Each text below a heading that is its path.
+    /// Each text below a heading with its path.
     #[default]
     Markdown,
     /// Each text in an element `document` with its path.
@@ -35,18 +35,18 @@ enum Format {
 pub struct BundledFile {
     /// Its path.
     path: String,
-    /// Bytes of its text, as far as the bundle has it.
+    /// Bytes of its text in the bundle.
     bytes: usize,
 }
 
-/// A bundle that is being made.
+/// A bundle under construction.
 struct Bundle {
     format: Format,
     frontmatter: bool,
     text: String,
-    /// Bytes of it with all that closes it.
+    /// Most bytes of it, including its end.
     max_bytes: usize,
-    /// What it may still take within a JSON answer.
+    /// The remaining space in a JSON answer.
     json_room: usize,
     files: Vec<BundledFile>,
     /// Whether something did not fit.
@@ -71,7 +71,7 @@ impl Format {
     }
 }
 
-/// `text` as it is written in XML. What XML has no way to write is left out.
+/// `text` escaped for XML, without characters that XML cannot represent.
 fn escaped(text: &str) -> Cow<'_, str> {
     let is_special = |c: char| matches!(c, '&' | '<' | '>' | '"') || is_unwritable(c);
     if !text.contains(is_special) {
@@ -102,7 +102,7 @@ impl Bundle {
         Self { format, frontmatter, text: String::new(), max_bytes, json_room, files: Vec::new(), truncated: false }
     }
 
-    /// Adds a file, if it fits; once one does not, nothing more is added.
+    /// Adds a file, if it fits; after the first that does not, nothing is added.
     fn add(&mut self, path: &str, text: &str) {
         if self.truncated {
             return;
@@ -125,9 +125,9 @@ impl Bundle {
         self.files.push(BundledFile { path: path.to_owned(), bytes: text.len() });
     }
 
-    /// Adds `documents` in their order, as far as they fit. What is no text is left out; its places are given.
+    /// Adds `documents` in their order, until one does not fit. Skips and returns those that are not text.
     async fn add_all(&mut self, index: &Index, documents: &[DocumentRef]) -> Result<Vec<DocumentRef>, Error> {
-        // What has no text at hand is empty, no text, or too large for any bundle.
+        // A document without text is empty, not text, or too large for any bundle.
         let mut without = Vec::new();
         for document in documents {
             if index.span(*document)?.length == 0 {

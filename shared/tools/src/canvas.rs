@@ -1,4 +1,4 @@
-//! Canvases: nodes on a plane, and edges between them, as JSON Canvas 1.0 has them.
+//! Canvases: nodes on a plane, and edges between them, in the format JSON Canvas 1.0.
 
 pub mod create_canvas;
 pub mod query_canvas;
@@ -16,7 +16,7 @@ const MAX_CHANGES: usize = 10_000;
 /// Removing more nodes than this has to be confirmed.
 pub(crate) const MAX_REMOVED: usize = 10;
 
-/// The path, which argument `field` spells, of a canvas.
+/// The path of a canvas from argument `field`.
 fn path(field: &str, text: &str) -> Result<VaultPath, Error> {
     let path = arguments::path(field, text)?;
     let problem = if !is_canvas(path.as_str()) {
@@ -33,7 +33,7 @@ fn is_canvas(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("canvas"))
 }
 
-/// The error for a canvas that cannot be read, or for an argument that it cannot be changed by.
+/// The error for an unreadable canvas, or an invalid change.
 fn refused(path: &VaultPath, error: &CanvasError) -> Error {
     match error {
         CanvasError::File(_) => {
@@ -44,13 +44,13 @@ fn refused(path: &VaultPath, error: &CanvasError) -> Error {
     .with("path", path.as_str())
 }
 
-/// The error for a canvas that is kept as an attachment for its size.
+/// The error for a canvas that is stored as an attachment because of its size.
 fn too_large(path: &str) -> Error {
     let message = format!("{path} is too large to be read as a canvas: read it with get_attachment");
     Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", path)
 }
 
-/// Fails if an argument lists more than one call may.
+/// Fails if an argument lists too many items.
 fn check_count(field: &str, count: usize) -> Result<(), Error> {
     match count > MAX_CHANGES {
         true => Err(invalid_input(field, &format!("at most {MAX_CHANGES} in one call"))),
@@ -58,7 +58,7 @@ fn check_count(field: &str, count: usize) -> Result<(), Error> {
     }
 }
 
-/// What ids of new nodes are made from: the same call on the same canvas makes the same ids.
+/// The seed of new nodes' ids: a repeated call on the same canvas makes the same ids.
 pub(crate) fn seed(path: &VaultPath, before: &str) -> u64 {
     let hash = Hash::of(format!("{path}\n{before}").as_bytes());
     hash.as_bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))

@@ -1,5 +1,6 @@
-//! What an agent sees of the operations: a list of tools, which a facade chooses, and what a call of a tool means. Doors render both in
-//! their protocol's shape.
+//! The agent's view of the operations: a list of tools, chosen by a facade, and the calls of these tools. Doors render
+//! both in their protocol's form.
+//!
 //!
 //! # Layout
 //!
@@ -28,11 +29,11 @@ use serde_json::{Map, Value, json};
 pub use self::media::{Media, take_media};
 use crate::operations;
 
-/// Which tools a list shows. Whatever it shows, every operation can be called by its name.
+/// The tools that are listed. Every operation can be called by its name, listed or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Facade {
-    /// A few for reading and writing notes, and two that find and call all others.
+    /// Some for reading and writing notes, and two that find and call all others.
     #[default]
     Agent,
     /// Those of obsidian-vault-mcp.
@@ -45,14 +46,14 @@ pub enum Facade {
     Domain,
     /// `search` and `fetch`, as chat connectors expect them.
     Connector,
-    /// Each operation.
+    /// One per operation.
     Flat,
 }
 
-/// The tools of a deployment, as one caller sees them.
+/// The tools of a deployment, for one caller.
 #[derive(Clone, Copy)]
 pub struct Toolbox<'a> {
-    /// Which tools are listed.
+    /// The listed tools.
     pub facade: Facade,
     /// The deployment.
     pub atlas: &'a Atlas,
@@ -65,32 +66,32 @@ pub struct Toolbox<'a> {
 pub struct Tool {
     /// Its name.
     pub name: String,
-    /// A few words for people.
+    /// A short title for people.
     pub title: String,
-    /// What it does and when to use it.
+    /// Its purpose and use.
     pub description: String,
     /// The JSON Schema of its arguments: an object.
     pub input: Map<String, Value>,
-    /// The JSON Schema of its result; none in lists that are to be short.
+    /// The JSON Schema of its result; [`None`] in short lists.
     pub output: Option<Map<String, Value>>,
-    /// What a client may expect of it.
+    /// Its hints.
     pub hints: Hints,
 }
 
-/// What a client may expect of a tool.
+/// Hints for clients about a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hints {
     /// It changes nothing at all.
     pub changes_nothing: bool,
-    /// It can destroy what a person wrote.
+    /// It can destroy a person's text.
     pub destructive: bool,
-    /// Called again with the same arguments it changes nothing more.
+    /// Repeating a call with the same arguments changes nothing more.
     pub idempotent: bool,
     /// It asks a service that is not of the deployment.
     pub asks_outside: bool,
 }
 
-/// What a call of a tool comes to.
+/// The meaning of a call of a tool.
 #[derive(Debug)]
 pub enum Resolved {
     /// This answer, which needs no vault.
@@ -100,7 +101,7 @@ pub enum Resolved {
 }
 
 impl Hints {
-    /// Those of an operation.
+    /// The hints of an operation.
     fn of(info: &Info) -> Self {
         Self {
             changes_nothing: info.changes_nothing(),
@@ -115,14 +116,14 @@ impl Hints {
 }
 
 impl Toolbox<'_> {
-    /// The operation that a tool of this name is, if it is one that may be called.
+    /// The operation with this name, if it may be called.
     pub fn operation(&self, name: &str) -> Option<&'static Entry> {
         let name = if self.facade == Facade::Connector { listed::of_connector(name).unwrap_or(name) } else { name };
         let entry = operations().iter().find(|entry| entry.info.name == name)?;
         self.has(entry).then_some(*entry)
     }
 
-    /// The tool of this name, listed or not.
+    /// The tool with this name, listed or not.
     pub fn tool(&self, name: &str) -> Option<Tool> {
         match self.operation(name) {
             Some(entry) => Some(Tool { name: name.to_owned(), ..of(entry) }),
@@ -130,10 +131,10 @@ impl Toolbox<'_> {
         }
     }
 
-    /// What a call of the tool of this name comes to; none if there is no such tool.
+    /// The meaning of a call of the tool with this name; [`None`] if there is no such tool.
     ///
-    /// # Errors
-    /// When a tool that stands for others is called wrongly.
+    ///
+    /// # Errors When a tool that calls operations gets invalid arguments.
     pub fn resolve(&self, name: &str, arguments: Map<String, Value>) -> Option<Result<Resolved, Error>> {
         match self.operation(name) {
             Some(entry) => Some(Ok(Resolved::Call(entry, arguments))),
@@ -141,23 +142,23 @@ impl Toolbox<'_> {
         }
     }
 
-    /// Whether an operation is there.
+    /// Whether an operation is enabled.
     fn has(&self, entry: &Entry) -> bool {
         self.atlas.visibility.of(entry.info.name) != Offer::Disabled
     }
 
-    /// Whether an operation is shown: it is listed, and the caller may call it.
+    /// Whether an operation is listed, and the caller may call it.
     fn shows(&self, entry: &Entry) -> bool {
         let is_listed = self.atlas.visibility.of(entry.info.name) == Offer::Listed;
         is_listed && self.caller.missing(entry.info.scopes).is_empty() && (!entry.info.writes() || self.can_write())
     }
 
-    /// The operations that are shown.
+    /// The listed operations that the caller may call.
     fn shown(&self) -> impl Iterator<Item = &'static Entry> {
         operations().iter().copied().filter(|entry| self.shows(entry))
     }
 
-    /// Whether there is a vault that the caller may name and that may be changed.
+    /// Whether the caller may name a vault that can be changed.
     fn can_write(&self) -> bool {
         self.vaults().any(|vault| !vault.is_read_only())
     }
@@ -170,7 +171,7 @@ impl Toolbox<'_> {
     }
 }
 
-/// The tool that an operation is, with all that is known of it.
+/// The tool of an operation, with all fields.
 fn of(entry: &Entry) -> Tool {
     let info = &entry.info;
     Tool {
@@ -183,7 +184,7 @@ fn of(entry: &Entry) -> Tool {
     }
 }
 
-/// What a tool for `entry` takes: the operation's arguments, and those of every call.
+/// The input of the tool for `entry`: the operation's arguments, and those of every call.
 fn input(entry: &Entry) -> Map<String, Value> {
     let mut schema = members(entry.arguments_schema());
     let properties = schema.entry("properties").or_insert_with(|| json!({}));

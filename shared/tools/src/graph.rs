@@ -1,4 +1,4 @@
-//! Questions about the graph of links as a whole. Its nodes are the files that can have links: notes, canvases and bases.
+//! Questions about the whole graph of links. Its nodes are the files that can have links: notes, canvases and bases.
 
 pub mod find_link_cycles;
 pub mod get_link_strength;
@@ -13,7 +13,7 @@ use atlas_ops::read::graph::Graph;
 use atlas_ops::read::network::{Network, Node};
 use atlas_vault::VaultPath;
 
-/// The node of the file at `path`, which argument `field` names.
+/// The node of the file at `path`, from argument `field`.
 fn node(graph: &Graph, network: &Network, field: &str, path: &VaultPath) -> Result<Node, Error> {
     let document = graph.file(path).map_err(|error| error.with("field", field))?;
     network.node(document).ok_or_else(|| {
@@ -28,7 +28,7 @@ fn path(graph: &Graph, network: &Network, node: Node) -> Result<String, Error> {
     graph.path(network.document(node).ok_or_else(unknown)?)
 }
 
-/// How many nodes are in both ascending lists.
+/// The number of nodes in both ascending lists.
 fn shared(mut one: impl Iterator<Item = Node>, mut other: impl Iterator<Item = Node>) -> usize {
     let (mut left, mut right, mut count) = (one.next(), other.next(), 0);
     while let (Some(a), Some(b)) = (left, right) {
@@ -43,7 +43,7 @@ fn shared(mut one: impl Iterator<Item = Node>, mut other: impl Iterator<Item = N
     count
 }
 
-/// A number with three digits after the point, as answers show it.
+/// A number rounded to three decimals, for answers.
 fn rounded(number: f64) -> f64 {
     (number * 1000.0).round() / 1000.0
 }

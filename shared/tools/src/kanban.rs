@@ -12,7 +12,7 @@ use atlas_vault::kanban::{self, Board, KanbanError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where in a column a card goes.
+/// The position of a card in a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Position {
@@ -42,7 +42,7 @@ fn board(path: &VaultPath, text: &str) -> Result<Board, Error> {
     })
 }
 
-/// The error for a column or card that argument `field` names and the board does not have.
+/// The error for a column or card in argument `field` that the board does not have.
 fn refused(field: &str, error: &KanbanError) -> Error {
     invalid_input(field, &error.to_string())
 }

@@ -1,7 +1,9 @@
-//! Periodic notes, as obsidian-tc has them: one for each day, week, month, quarter or year, where the vault's own settings say.
+//! Periodic notes, in obsidian-tc's form: one for each day, week, month, quarter or year, at the path that the vault's
+//! own settings define.
+//!
 //!
 //! # Layout
-//! - [`Period`], and what the tools' arguments and answers have in common; `settings`: where notes are, and what a new one has
+//! - [`Period`], and the common parts of the tools' arguments and answers; `settings`: the paths and templates of notes
 
 pub mod append_to_periodic_note;
 pub mod create_periodic_note;
@@ -27,7 +29,7 @@ use serde_json::{Map, Value};
 use crate::notes::read_note;
 use crate::periodic::settings::Settings;
 
-/// What a periodic note is of.
+/// The period of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Period {
@@ -43,34 +45,34 @@ pub enum Period {
     Yearly,
 }
 
-/// Which periodic note.
+/// A period and a day of it.
 #[derive(Debug)]
 struct Which {
     period: Period,
     /// A day of the period.
     date: Date,
-    /// That day, at the time of day that it is.
+    /// That day, at the current time of day.
     at: DateTime,
 }
 
 impl Which {
-    /// That of `date`, or of today where it is `timezone`.
+    /// The note of `date`, or of today in `timezone`.
     fn of(context: &Context<'_>, period: Period, date: Option<&Text<10>>, timezone: &Zone) -> Result<Self, Error> {
-        // A call that is made again after midnight means the same day.
+        // A call repeated after midnight means the same day.
         let now = local_time(timezone, context.first_made)?;
         let date = date.map_or(Ok(now.date()), |date| day("date", date))?;
         Ok(Self { period, date, at: date.to_datetime(now.time()) })
     }
 }
 
-/// What time it is in a zone.
+/// The time in a zone.
 pub(crate) fn local_time(timezone: &Zone, at: Timestamp) -> Result<DateTime, Error> {
     let zone = TimeZoneDatabase::bundled().get(timezone.as_str());
     let zone = zone.map_err(|_| invalid_input("timezone", "write the name of a time zone, such as Europe/Berlin"))?;
     Ok(zone.to_datetime(at))
 }
 
-/// Where today's note is, whether it is there or not; today is that of `zone`, or of UTC.
+/// The path of today's note, whether it exists or not; today is that of `zone`, or of UTC.
 pub(crate) async fn todays_path(context: &Context<'_>, view: &View, zone: Option<&str>) -> Result<VaultPath, Error> {
     let zone = TimeZoneDatabase::bundled().get(zone.unwrap_or("UTC"));
     let zone =
@@ -78,23 +80,24 @@ pub(crate) async fn todays_path(context: &Context<'_>, view: &View, zone: Option
     Settings::read(view, Period::Daily).await?.path(zone.to_datetime(context.now))
 }
 
-/// The day that argument `field` spells.
+/// The day in argument `field`.
 fn day(field: &str, text: &Text<10>) -> Result<Date, Error> {
     text.as_str().parse().map_err(|_| invalid_input(field, "write a day as YYYY-MM-DD"))
 }
 
-/// A periodic note that may not be there yet.
+/// A periodic note that may not exist yet.
 #[derive(Debug)]
 struct PeriodicNote {
     path: VaultPath,
-    /// What it has when it is made.
+    /// The text of a new one.
     new: String,
-    /// The template that comes from; none if there is none.
+    /// The template of that; [`None`] if there is none.
     template: Option<String>,
 }
 
 impl PeriodicNote {
-    /// Where the note is, in a vault as its caller sees it; made of `template`, if that is given, and not of what the settings name.
+    /// Finds the note in a vault as its caller sees it; a new one is made from `template`, if given, instead of the
+    /// settings' template.
     async fn find(
         context: &Context<'_>,
         view: &View,
@@ -105,7 +108,7 @@ impl PeriodicNote {
         let path = settings.path(which.at)?;
         let named = match template {
             Some(path) => Some(path.clone()),
-            // One that is named and not there gives an empty note, as in Obsidian.
+            // A missing template gives an empty note, as in Obsidian.
             None => settings.template().filter(|path| context.check(Access::Read, path).is_ok()),
         };
         let text = match &named {
@@ -121,7 +124,7 @@ impl PeriodicNote {
     }
 }
 
-/// Fails if the caller may not do this with a note, whose path they did not name and are not told.
+/// Fails if the caller may not access a note whose path they did not name; the error does not reveal the path.
 pub(crate) fn check(context: &Context<'_>, access: Access, path: &VaultPath) -> Result<(), Error> {
     context.check(access, path).map_err(|mut error| {
         if error.details.shift_remove("path").is_some() {
@@ -141,7 +144,7 @@ pub(crate) async fn text(view: &View, path: &VaultPath) -> Result<Option<String>
     Ok(found.map(|found| String::from_utf8_lossy(&found.text).into_owned()))
 }
 
-/// A note, as answers show it.
+/// A note in an answer.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 struct Shown {
     /// Its text.
@@ -158,14 +161,14 @@ struct Shown {
 impl Shown {
     fn of(context: &Context<'_>, text: &str) -> Self {
         let frontmatter = atlas_vault::parse(text).properties().cloned();
-        // What was made is told, however long it is.
+        // A new note is reported even if its text must be cut.
         let room = read_note::room(context.limits, frontmatter.as_ref());
         let end = text.floor_char_boundary(read_note::within(text.as_bytes(), context.limits.max_bytes, room));
         Self { content: text.get(..end).map(str::to_owned), truncated: end < text.len(), frontmatter }
     }
 }
 
-/// The template that an argument names.
+/// The template in an argument.
 fn template(written: Option<&str>) -> Result<Option<VaultPath>, Error> {
     written.map(|path| arguments::path("template_override", path)).transpose()
 }

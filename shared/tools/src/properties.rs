@@ -1,4 +1,4 @@
-//! Properties: what notes say above their texts, in YAML.
+//! Properties: the YAML above notes' texts.
 
 pub mod find_notes_by_property;
 pub mod list_properties;
@@ -32,7 +32,7 @@ pub enum PropertyType {
     String,
     /// A list.
     Array,
-    /// Properties of its own.
+    /// A map of properties.
     Object,
 }
 
@@ -49,12 +49,12 @@ impl PropertyType {
     }
 }
 
-/// What stands in `value` under these names, one within the other, divided by dots.
+/// The value in `value` at these names, nested and separated by dots.
 fn within<'v>(value: &'v Value, names: &str) -> Option<&'v Value> {
     names.split('.').try_fold(value, |value, name| value.as_object()?.get(name))
 }
 
-/// The properties of the note at `path`; of one whose frontmatter cannot be read, none.
+/// The properties of the note at `path`; empty if its frontmatter cannot be read.
 async fn of_note(context: &Context<'_>, view: View, path: &str) -> Result<Map<String, Value>, Error> {
     let path = arguments::path("path", path)?;
     let facts = Facts::fetch(context, view, &[SectionName::Properties]).await?;

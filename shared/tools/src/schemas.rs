@@ -1,17 +1,17 @@
 //! The JSON Schemas (2020-12) of operations' arguments and results, each complete in itself.
 //!
-//! They are data that a test generates from the types and compares with them: a function holds the schemas of its operations, and no
-//! code that generates schemas.
+//! They are data that a test generates from the types and compares with them: a function contains the schemas of its
+//! operations, but no code that generates schemas.
 
 #[cfg(test)]
 mod tests;
 
 use atlas_ops::Schemas;
 
-/// By the operations' names, in their order.
+/// By operation name, in the operations' order.
 const GENERATED: &[(&str, Schemas)] = &include!("schemas/generated.rs");
 
-/// The schemas of the operation of this name.
+/// The schemas of the operation with this name.
 pub(crate) const fn of(name: &str) -> Schemas {
     let mut rest = GENERATED;
     while let [(one, schemas), others @ ..] = rest {

@@ -50,20 +50,21 @@ use crate::search::plan::Plan;
 /// Finds notes by words, best first, with title, nearest heading and a snippet (mode text.
 pub struct Search;
 
-/// What to look for.
+/// The search.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What to look for. As text: words, `"phrases"`, `word*`, `-word`, `tag:name`, `path:text`. Else the regular expression (ripgrep's
-    /// syntax) or the literal text to look for in each line.
+    /// The query. As text: words, `"phrases"`, `word*`, `-word`, `tag:name`, `path:text`. Else the regular expression
+    /// (ripgrep's syntax) or the literal text to find in each line.
     query: Exact<1000>,
-    /// How `query` is meant.
+    /// The mode of `query`.
     #[serde(default)]
     mode: Mode,
-    /// Only files whose paths match, as `rg --glob`: `devlog/*.md`; without a slash at any depth; with `!` in front only others.
+    /// Only files whose paths match, like `rg --glob`: `devlog/*.md`; without a slash at any depth; with `!` in front
+    /// only others. All if not given.
     #[serde(default)]
     path_filter: Given<Text<500>>,
-    /// Whether case counts: not for `text`; for the others it does if this is not given.
+    /// Whether case matters: never for `text`; for the others it does if not given.
     #[serde(default)]
     case: Given<Case>,
     /// Lines to return before and after each match; not for `text`.
@@ -72,55 +73,56 @@ pub struct Arguments {
     /// Most results to return; if not given 50 lines, or 10 notes.
     #[serde(default)]
     limit: Given<Bounded<1, 1000>>,
-    /// The `cursor` of the page before, with the same arguments. All pages show the vault as it was at the first.
+    /// The `cursor` of the previous page, with the same arguments. All pages show the vault at the generation of the
+    /// first.
     #[serde(default)]
     cursor: Given<Text<4096>>,
-    /// Also tell how the index was used.
+    /// Also return how the index was used.
     #[serde(default)]
     explain: bool,
 }
 
-/// How a query is meant.
+/// The mode of a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Words: the notes that say most about them, best first.
+    /// Words: the most relevant notes, best first.
     #[default]
     Text,
     /// A regular expression.
     Regex,
-    /// Just this text.
+    /// A literal text.
     Literal,
 }
 
-/// Whether case counts.
+/// Whether case matters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Case {
-    /// Case counts.
+    /// Case matters.
     #[default]
     Sensitive,
-    /// Case does not count.
+    /// Case does not matter.
     Insensitive,
-    /// Case counts if the query has an upper-case letter.
+    /// Case matters if the query has an upper-case letter.
     Smart,
 }
 
-/// What was found.
+/// The results.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// Notes, best first; or lines, by path and line.
     pub(crate) results: Vec<SearchResult>,
-    /// What to pass for the next page; absent on the last.
+    /// The argument for the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cursor: Option<String>,
     /// Why the page is not full, if it is not. To continue, pass the cursor.
     #[serde(skip_serializing_if = "Option::is_none")]
     partial: Option<&'static str>,
-    /// Words that no note has, and those one edit away that were looked for instead.
+    /// Words that no note contains, and the similar words searched for instead.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     corrections: Vec<Correction>,
-    /// How the index was used, if asked for.
+    /// How the index was used, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<Explained>,
 }
@@ -142,25 +144,25 @@ pub struct Note {
     pub(crate) path: String,
     /// Its title: the property, else its first heading of level 1, else its name.
     pub(crate) title: String,
-    /// How much it says about the words (BM25). Comparable within one query.
+    /// Its relevance for the words (BM25). Comparable within one query.
     pub(crate) score: f64,
     /// The heading nearest above the snippet, as `#anchor`; null if there is none.
     pub(crate) anchor: Option<String>,
     /// The number of the snippet's first line, counted from 1.
     pub(crate) line: u64,
-    /// The page that the snippet is on, counted from 1, where it was read in a file with pages, such as a PDF.
+    /// The page of the snippet, counted from 1, in a file with pages, such as a PDF.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) page: Option<u64>,
-    /// The line that says most; a long one cut around the words, the cuts marked with `…`.
+    /// The most relevant line; a long one cut around the words, the cuts marked with `…`.
     snippet: String,
 }
 
-/// What was looked for instead of a word.
+/// The replacement of a word.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Correction {
     /// The word, folded.
     word: String,
-    /// What it may mean.
+    /// Its possible meanings.
     instead: Vec<String>,
 }
 
@@ -171,7 +173,7 @@ pub struct Line {
     pub(crate) path: String,
     /// The line's number, counted from 1.
     pub(crate) line: u64,
-    /// The page that it is on, counted from 1, where it was read in a file with pages, such as a PDF.
+    /// Its page, counted from 1, in a file with pages, such as a PDF.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) page: Option<u64>,
     /// The line; a long one cut around the match, the cuts marked with `…`.
@@ -182,7 +184,7 @@ pub struct Line {
     /// The lines after it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     after: Vec<String>,
-    /// Where the first match is in it, if that was asked for.
+    /// The position of its first match, if requested.
     #[serde(skip)]
     pub(crate) place: Option<MatchPlace>,
     /// Bytes of the file's text.
@@ -193,9 +195,9 @@ pub struct Line {
 /// A match in its line.
 #[derive(Debug)]
 pub(crate) struct MatchPlace {
-    /// Its first character, counted from 1.
+    /// The column of its first character, counted from 1.
     pub(crate) column: usize,
-    /// The match; of a long one the beginning, with `…` behind it.
+    /// The match; a long one cut, with `…` at its end.
     pub(crate) text: String,
 }
 
@@ -213,33 +215,33 @@ impl MatchPlace {
 /// How the index was used.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Explained {
-    /// `ranking`; or `index` if it says where matches can be, `scan` if every text had to be looked at.
+    /// `ranking`; or `index` if it narrows the search, `scan` if every text had to be read.
     kind: &'static str,
-    /// Files that were ranked or looked at.
+    /// Files that were ranked or read.
     files: usize,
-    /// Bytes of text that were looked at.
+    /// Bytes of text that were read.
     bytes: u64,
 }
 
-/// What a listing has, whatever is listed.
+/// The common parts of listings.
 pub(crate) struct Listing<'a> {
     filter: Option<Filter>,
     limit: usize,
     explain: bool,
-    /// Of the arguments that make the listing.
+    /// A hash of the listing's arguments.
     of: u32,
     limits: &'a Limits,
     deadline: Deadline,
 }
 
 impl<'a> Listing<'a> {
-    /// `limit` of what there is in a folder, of the arguments that `of` is a number for.
+    /// A listing of `limit` items in a folder, whose arguments have the hash `of`.
     fn in_root(context: &Context<'_>, root: Root, limit: usize, of: u32, limits: &'a Limits) -> Self {
         let deadline = context.deadline(limits.max_scan_time);
         Self { filter: Some(Filter::Root(root)), limit, explain: false, of, limits, deadline }
     }
 
-    /// The limit that is reached by who has looked at so many bytes, if one is.
+    /// The limit that `bytes` bytes read exceed, if any.
     fn reached(&self, bytes: u64) -> Option<&'static str> {
         if bytes >= self.limits.max_scanned_bytes {
             Some(TOO_MUCH)
@@ -318,7 +320,7 @@ impl Arguments {
         Self { query, mode, path_filter, case, context_lines, limit, cursor, explain: false }
     }
 
-    /// A number for the arguments that make the listing, of which a cursor is of one place.
+    /// A hash of the listing's arguments, to which a cursor belongs.
     fn listing(&self) -> u32 {
         let listing = (self.query.as_str(), self.mode, self.case, &self.path_filter);
         crc32fast::hash(format!("{listing:?}").as_bytes())

@@ -1,5 +1,5 @@
-//! The tools of obsidian-tc's surface, by domain: those that its `docs/G2.1-tools.md` names (103 in 28 domains, revision r2 as shipped in v1.0.2),
-//! and the two of its knowledge domain that came next, which make the 105 of v1.3.
+//! The tools of obsidian-tc's surface, by domain: those in its `docs/G2.1-tools.md` (103 in 28 domains, revision r2 as
+//! shipped in v1.0.2), and the two of its later knowledge domain, which make the 105 of v1.3.
 
 use atlas_ops::Info;
 
@@ -7,19 +7,19 @@ use crate::catalogue;
 use crate::plur;
 use atlas_access::visibility::NEEDS_APP;
 
-/// How far a tool is here.
+/// The availability of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It works on the vault's files.
     Works,
     /// It needs the Obsidian app: it answers `plugin_missing`.
     NeedsObsidian,
-    /// There is no such operation.
+    /// It does not exist here yet.
     NotYet,
 }
 
 impl State {
-    /// The state of the tool of this name.
+    /// The state of the tool with this name.
     pub fn of(tool: &str) -> Self {
         match catalogue::ALL.iter().find(|info| info.name == tool) {
             Some(info) if info.tags.contains(&NEEDS_APP) => Self::NeedsObsidian,

@@ -7,10 +7,10 @@ use atlas_ops::arguments::{Bounded, invalid_input};
 use atlas_ops::error::Error;
 use atlas_vault::table::{Table, tables};
 
-/// Which of a note's tables, counted from 0.
+/// The index of a note's table, counted from 0.
 type TableIndex = Bounded<0, 100_000>;
 
-/// The table with this number, and how many the note has.
+/// The table with this index, and the number of tables of the note.
 fn table(text: &str, index: TableIndex) -> Result<(Table, usize), Error> {
     let mut all = tables(text);
     let count = all.len();
@@ -24,7 +24,7 @@ fn table(text: &str, index: TableIndex) -> Result<(Table, usize), Error> {
     Ok((all.swap_remove(index.get()), count))
 }
 
-/// The column that argument `field` names.
+/// The column in argument `field`.
 fn column(table: &Table, field: &str, name: &str) -> Result<usize, Error> {
     table.column(name).ok_or_else(|| {
         let message = format!("the table has no column {name:?}, or several; its columns are {:?}", table.header);

@@ -1,4 +1,4 @@
-//! Tags: those of properties and those in texts. Case does not tell tags apart, as in Obsidian.
+//! Tags: those in properties and those in texts. As in Obsidian, case does not matter.
 
 pub mod add_tag;
 pub mod find_notes_by_tag;
@@ -13,7 +13,7 @@ use atlas_vault::fold;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Where a tag stands.
+/// The place of a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum TagPlace {
@@ -21,7 +21,7 @@ enum TagPlace {
     Inline,
 }
 
-/// Where a tag stands.
+/// The places of a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TagSource {
@@ -34,7 +34,7 @@ pub enum TagSource {
 }
 
 impl TagSource {
-    /// What `places` come to; none if there are none.
+    /// The source for `places`; [`None`] if there are none.
     fn of(places: TagPlaces) -> Option<Self> {
         match (places.inline, places.in_properties) {
             (true, true) => Some(Self::Both),
@@ -45,12 +45,12 @@ impl TagSource {
     }
 }
 
-/// A tag that is looked for.
+/// A searched tag.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Asked(String);
 
 impl Asked {
-    /// The tag that argument `field` spells, with or without its `#`.
+    /// The tag in argument `field`, with or without its `#`.
     pub(crate) fn of(field: &str, written: &str) -> Result<Self, Error> {
         match written.trim_matches(['#', '/']) {
             "" => Err(invalid_input(field, "write the name of a tag")),
@@ -58,7 +58,7 @@ impl Asked {
         }
     }
 
-    /// Whether the tag that a note writes is this one, or one below it.
+    /// Whether a note's tag is this one, or one below it.
     pub(crate) fn holds(&self, written: &str, with_those_below: bool) -> bool {
         let written = fold(written);
         let rest = written.strip_prefix(self.0.as_str());
@@ -72,7 +72,7 @@ fn add(places: &mut TagPlaces, more: TagPlaces) {
     places.in_properties |= more.in_properties;
 }
 
-/// The name of the tag that the argument `tag` spells, with or without its `#`.
+/// The name of the tag in the argument `tag`, with or without its `#`.
 fn name(written: &str) -> Result<&str, Error> {
     atlas_vault::tag_name(written)
         .ok_or_else(|| invalid_input("tag", "write letters, digits, _, - and / (or #, first), and more than a number"))

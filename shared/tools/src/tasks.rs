@@ -27,7 +27,7 @@ impl ListedTask {
     }
 }
 
-/// What a task says. Dates are as they are written, `YYYY-MM-DD`.
+/// The fields of a task. Dates are as written, `YYYY-MM-DD`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct TaskState {
     /// Its status.
@@ -37,7 +37,7 @@ pub(crate) struct TaskState {
     /// The day on which it is due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) due: Option<String>,
-    /// The day for which it is scheduled.
+    /// The day on which it is scheduled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) scheduled: Option<String>,
     /// The day on which it can start.
@@ -63,7 +63,7 @@ pub(crate) struct TaskState {
 }
 
 impl TaskState {
-    /// What a task says that has this character between its brackets, and this text.
+    /// The fields of a task with this character between its brackets, and this text.
     pub(crate) fn of(mark: char, text: &str) -> Self {
         let fields = fields(text);
         let owned = |value: Option<&str>| value.map(str::to_owned);

@@ -47,7 +47,7 @@ impl Settings {
         })
     }
 
-    /// What stands for `{{name}}` or `{{name:format}}` by the core plugin, in a note with this title.
+    /// The core plugin's value of `{{name}}` or `{{name:format}}`, in a note with this title.
     fn value(&self, name: &str, format: Option<&str>, title: &str, now: DateTime) -> Option<String> {
         let format = format.filter(|format| format.len() <= MAX_FORMAT_BYTES);
         match name.to_ascii_lowercase().as_str() {
@@ -59,10 +59,10 @@ impl Settings {
     }
 }
 
-/// The names of places that the core plugin fills in.
+/// The names of placeholders that the core plugin fills in.
 const CORE_NAMES: [&str; 3] = ["date", "time", "title"];
 
-/// The error where no folder of templates is set.
+/// The error if no folder of templates is set.
 fn not_set_up() -> Error {
     let message =
         "the vault has no folder of templates: a person sets it in Obsidian, in the settings of Templates or Templater";

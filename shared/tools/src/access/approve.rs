@@ -1,4 +1,4 @@
-//! `approve`: an administrator lets another's call pass that may destroy what a person wrote.
+//! `approve`: an administrator approves another's call that may destroy a person's text.
 
 use atlas_ops::arguments::{Exact, Given, invalid_input};
 use atlas_ops::error::{Code, Error, Reason};
@@ -11,20 +11,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::waiting;
 
-/// Lets a call pass that may destroy what a person wrote.
+/// Approves a call that may destroy a person's text.
 pub struct Approve;
 
-/// Which call to approve: one that waits, or one that is to be made.
+/// The call to approve: a waiting one, or a future one.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The id of a call that waits, as `list_approvals` has it; if not given, `operation` and `args_hash` say which call.
+    /// The id of a waiting call, from `list_approvals`; if not given, `operation` and `args_hash` identify the call.
     #[serde(default)]
     id: Given<Exact<32>>,
-    /// Only without `id`: the operation's name, as the call that was refused says.
+    /// Only without `id`: the operation's name, from the refused call.
     #[serde(default)]
     operation: Given<Exact<64>>,
-    /// Only without `id`: the hash of its arguments, as the call that was refused says.
+    /// Only without `id`: the hash of its arguments, from the refused call.
     #[serde(default)]
     args_hash: Given<Exact<32>>,
 }
@@ -32,13 +32,13 @@ pub struct Arguments {
 /// The approval.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// The id of the call that waited: whoever made it makes it again, as it was.
+    /// The id of the waiting call: its caller repeats it unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
-    /// What the call has to show, once; absent for a call that waited.
+    /// The token to send with the call, once; absent for a waiting call.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
-    /// Until when it is good.
+    /// When it expires.
     #[schemars(with = "String", extend("format" = "date-time"))]
     expires_at: Timestamp,
 }

@@ -1,4 +1,4 @@
-//! `inspect_acl`: whether a caller's scopes and the access list let a call through to a path, and what decides.
+//! `inspect_acl`: whether a caller's scopes and the access list allow a call at a path, and why.
 
 use atlas_access::{Access, Scopes};
 use atlas_ops::arguments::{Exact, Given, ReadPath};
@@ -13,27 +13,27 @@ use crate::notes::read_note::ReadNote;
 use crate::notes::write_note::WriteNote;
 use crate::obsidian::dataview::EvalDataviewField;
 
-/// Most scopes that one call asks about.
+/// Most scopes in one call.
 const MAX_SCOPES: usize = 64;
 
-/// Tells whether a call with some scopes may read, write or delete at a path of the vault, and what decides.
+/// Returns whether a call with some scopes may read, write or delete at a path of the vault, and why.
 pub struct InspectAcl;
 
-/// Which path, and who.
+/// The path, and the caller.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// A path from the root of the vault, whether or not there is a note.
+    /// A path from the root of the vault; it need not exist.
     path: ReadPath,
     /// What a call would do there: `read_note`, `write_note`, `delete_note`, or for `execute` `eval_dataview_field`, which asks the Obsidian app.
     op: Op,
-    /// The scopes of whoever would make the call; those of the caller if left out.
+    /// The scopes of the assumed caller; your own if left out.
     #[serde(default)]
     #[schemars(with = "Vec<Exact<100>>", length(max = 64))]
     scopes: Given<Vec<Exact<100>>>,
 }
 
-/// What a call does at a path.
+/// The access of a call at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Op {
@@ -44,7 +44,7 @@ enum Op {
 }
 
 impl Op {
-    /// What the call asks of the caller, and of the access list.
+    /// The scopes and the access that the call requires.
     const fn asks(self) -> (&'static [Scope], Access) {
         match self {
             Self::Read => (ReadNote::INFO.scopes, Access::Read),
@@ -55,30 +55,30 @@ impl Op {
     }
 }
 
-/// What is decided.
+/// The decision.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The vault.
     vault: String,
     /// The path, as access lists see it.
     path: String,
-    /// What the call would do.
+    /// The operation.
     op: Op,
-    /// Whether it may.
+    /// Whether it is allowed.
     allowed: bool,
-    /// The glob of the rule that decides which scopes the path asks for; absent if no rule has it.
+    /// The glob of the rule that determines the path's scopes; absent if no rule matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     matched_rule: Option<String>,
-    /// Whether nothing of the vault may be changed.
+    /// Whether the vault is read-only.
     kill_switch: bool,
-    /// What denies it: `scopes` (those that the operation asks for), `closed_folder`, `readOnly`, `readPaths`, `writePaths`, `deletePaths`,
-    /// `strictReadDefault`, `defaultScopes`, `rules: ` with the glob of the rule that decides, `dot_name` (nothing is changed below a name that
-    /// begins with a dot), or `plugin_missing`; absent if nothing does.
+    /// Why it is denied: `scopes` (those of the operation), `closed_folder`, `readOnly`, `readPaths`, `writePaths`,
+    /// `deletePaths`, `strictReadDefault`, `defaultScopes`, `rules: ` with the glob of the rule, `dot_name` (nothing is
+    /// changed below a name that begins with a dot), or `plugin_missing`; absent if it is allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     denied_by: Option<String>,
-    /// The scopes that the operation and the path ask for.
+    /// The scopes that the operation and the path require.
     required_scopes: Vec<String>,
-    /// Those of them that are missing.
+    /// The missing ones of them.
     missing_scopes: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! `list_approvals`: the calls that wait for a person, and what each would change.
+//! `list_approvals`: the calls that wait for approval, and their changes.
 
 use atlas_ops::arguments::{self, Bounded, Exact, Given, Text};
 use atlas_ops::error::Error;
@@ -12,23 +12,23 @@ use serde_json::Value;
 
 use crate::access::waiting::{self, File, Seen};
 
-/// Lists the calls that wait for a person, and what each would change.
+/// Lists the calls that wait for approval, and their changes.
 pub struct ListApprovals;
 
-/// Which calls.
+/// Which calls to list.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// Only the call of this id; if not given, the newest ones.
+    /// Only the call with this id; if not given, the newest ones.
     #[serde(default)]
     id: Given<Exact<32>>,
-    /// Only calls that this became of; `pending` if not given and no id is.
+    /// Only calls with this status; `pending` if neither this nor an id is given.
     #[serde(default)]
     status: Given<ListedStatus>,
-    /// Only calls of this session; of all if not given.
+    /// Only calls of this session; of all sessions if not given.
     #[serde(default)]
     of_session: Given<Text<200>>,
-    /// Whether to show the lines that would change.
+    /// Whether to include the lines that would change.
     #[serde(default = "arguments::yes")]
     diffs: bool,
     /// Most calls to return; 20 if not given.
@@ -36,19 +36,19 @@ pub struct Arguments {
     limit: Bounded<1, 100, 20>,
 }
 
-/// What became of a call.
+/// The status of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum ListedStatus {
     /// It waits for a person.
     Pending,
-    /// A person approved it, and the caller has not made it again yet.
+    /// A person approved it, and the caller has not repeated it yet.
     Approved,
     /// A person refused it.
     Refused,
-    /// It was made again, and passed.
+    /// It was repeated, and passed.
     Used,
-    /// Nobody decided on it in time, or it was not made again.
+    /// It was not decided or not repeated in time.
     Expired,
 }
 
@@ -67,55 +67,55 @@ impl From<Status> for ListedStatus {
 /// The calls.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// Each, the newest first.
+    /// The calls, the newest first.
     approvals: Vec<Waiting>,
-    /// How many calls are not shown, since they would change notes that the caller may not read.
+    /// The number of calls that are not listed, since they would change notes that the caller may not read.
     #[serde(skip_serializing_if = "is_zero")]
     hidden: usize,
-    /// Whether there are more than these.
+    /// Whether there are more calls.
     truncated: bool,
 }
 
 /// A call.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Waiting {
-    /// What `approve` and `refuse` take.
+    /// The id for `approve` and `refuse`.
     id: String,
-    /// What became of it.
+    /// Its status.
     status: ListedStatus,
     /// The operation's name.
     operation: String,
-    /// Its arguments, long ones shortened.
+    /// Its arguments, shortened.
     arguments: Value,
-    /// The name of whoever made the call.
+    /// The caller's name.
     caller: String,
-    /// The program that called for them, if their token says which.
+    /// The client program, if the token names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     client: Option<String>,
-    /// The caller's name for the work that the call is part of.
+    /// The caller's name for the work that the call belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
-    /// When it was made first.
+    /// When the call was first made.
     #[schemars(with = "String", extend("format" = "date-time"))]
     asked_at: Timestamp,
-    /// Until when it can be approved and made again.
+    /// When the request expires.
     #[schemars(with = "String", extend("format" = "date-time"))]
     expires_at: Timestamp,
-    /// What would become of each file, by path; of what was used, what became of it.
+    /// The files before and after the call, by path.
     files: Vec<File>,
-    /// How many files more would change.
+    /// The number of other files that would change.
     #[serde(skip_serializing_if = "is_zero")]
     more_files: usize,
-    /// Whether a file is another by now, so that the call would have to be approved anew.
+    /// Whether a file has changed since, so that the call needs a new approval.
     lapsed: bool,
     /// Who decided on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     decided_by: Option<String>,
-    /// When.
+    /// When they decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     decided_at: Option<Timestamp>,
-    /// Why it was refused, if they said so.
+    /// The reason for a refusal, if given.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }

@@ -9,21 +9,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::waiting;
 
-/// Refuses a call that waits for a person.
+/// Refuses a call that waits for approval.
 pub struct Refuse;
 
-/// Which call.
+/// The call.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// Its id, as `list_approvals` has it.
+    /// Its id, from `list_approvals`.
     id: Exact<32>,
-    /// The reason, which whoever made the call is told; none if not given.
+    /// The reason, for the caller; none if not given.
     #[serde(default)]
     reason: Given<Text<MAX_REASON>>,
 }
 
-/// What was refused.
+/// The refused call.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The call's id.

@@ -1,4 +1,4 @@
-//! What a call that waits for a person would change, as they see it.
+//! The changes of a call that waits for approval.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -15,58 +15,58 @@ use serde::Serialize;
 
 /// Most bytes of one diff.
 const MAX_DIFF: usize = 64 << 10;
-/// Longest text that is compared.
+/// Largest text that is compared, in bytes.
 const MAX_COMPARED: u64 = 512 << 10;
 
-/// What would become of a file.
+/// A file before and after a call.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct File {
     /// Its path.
     path: String,
-    /// What would happen to it.
+    /// The kind of change.
     change: Change,
-    /// Where it is now, if it would be moved.
+    /// Its current path, if it would be moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
-    /// The lines that would go and come, as a unified diff; absent if nothing of the text changes, or where it is left out.
+    /// The changed lines, as a unified diff; absent if the text stays the same, or is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
-    /// Whether its text would change and is not shown: it is no text, too long, or another by now.
+    /// Whether its text would change but is not shown: it is not text, too long, or has changed since.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     left_out: bool,
-    /// Its size in bytes as it is; absent if it would be new.
+    /// Its current size in bytes; absent for a new file.
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes_before: Option<u64>,
-    /// Its size in bytes as it would be; absent if it would be gone.
+    /// Its new size in bytes; absent if it would be removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes_after: Option<u64>,
 }
 
-/// What would happen to a file.
+/// A kind of change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Change {
-    /// There is nothing at its path yet.
+    /// The file is new.
     Created,
-    /// It gets another text.
+    /// Its text changes.
     Changed,
-    /// It goes to another path.
+    /// It moves to another path.
     Moved,
-    /// It goes into the trash.
+    /// It moves to the trash.
     Trashed,
-    /// It goes for good.
+    /// It is deleted permanently.
     Deleted,
 }
 
-/// What is known of the files of a request.
+/// The files of a request.
 pub(super) struct Seen {
     /// Each, by path.
     pub(super) files: Vec<File>,
-    /// Whether all are still as they were when the call was made.
+    /// Whether all are unchanged since the request.
     pub(super) is_current: bool,
 }
 
-/// Whether the caller may read all that would change.
+/// Whether the caller may read all files that would change.
 pub(super) fn may_see(context: &Context<'_>, request: &Request) -> bool {
     let is_seen = |path: &str| {
         path.starts_with(TRASH) || VaultPath::parse(path).is_ok_and(|path| context.check(Access::Read, &path).is_ok())
@@ -74,7 +74,7 @@ pub(super) fn may_see(context: &Context<'_>, request: &Request) -> bool {
     request.files.iter().all(|file| is_seen(&file.path) && file.from.as_deref().is_none_or(is_seen))
 }
 
-/// What would become of the files of `request`; with diffs if `with_diffs`.
+/// The files of `request` before and after; with diffs if `with_diffs`.
 pub(super) async fn seen(context: &Context<'_>, request: &Request, with_diffs: bool) -> Result<Seen, Error> {
     let newest = context.read(|view| async move { Ok(view) }).await?.value;
     let paths: Vec<&str> = request.files.iter().map(|file| file.path.as_str()).collect();
@@ -121,7 +121,7 @@ fn shown(file: &PlannedFile, there: &HashMap<&str, &Found>, with_diffs: bool) ->
     });
     let new = match (change, after) {
         (Change::Trashed | Change::Deleted, _) | (_, None) => Some(""),
-        // What is moved as it is has no text of its own.
+        // An unchanged file that moves has no new text.
         (Change::Moved, Some(_)) if is_same => old,
         (_, Some(after)) => after.text.as_deref(),
     };
@@ -138,7 +138,7 @@ fn text(found: &Found) -> Option<&str> {
     std::str::from_utf8(&found.text).ok().filter(|_| is_whole)
 }
 
-/// The first lines of a diff, which says how many more there are.
+/// The first lines of a diff, with the number of omitted ones.
 fn cut(diff: String) -> String {
     if diff.len() <= MAX_DIFF {
         return diff;
@@ -149,7 +149,7 @@ fn cut(diff: String) -> String {
     format!("{shown}... and {} lines more\n", rest.lines().count())
 }
 
-/// The request of this id, for a caller who may decide on it: they see all that it would change, and it waits.
+/// The request with this id, for a caller who may decide on it: it waits, and they may see all its changes.
 pub(super) async fn waiting(context: &Context<'_>, id: &str) -> Result<Record, Error> {
     let record = approvals::get(&context.vault.mirror, id).await?;
     let record = record.filter(|record| record.status(context.now) != Status::Expired);

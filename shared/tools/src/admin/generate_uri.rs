@@ -1,4 +1,4 @@
-//! `generate_uri`: a link that has the Obsidian app do something.
+//! `generate_uri`: a link that triggers an action of the Obsidian app.
 
 use std::collections::BTreeMap;
 
@@ -10,34 +10,35 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a value keeps as it is (RFC 3986, unreserved).
+/// The characters that stay unencoded in a value (RFC 3986, unreserved).
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 /// Longest link, in bytes.
 const MAX_URI: usize = 100_000;
 /// Most parameters.
 const MAX_PARAMS: usize = 50;
 
-/// Makes an obsidian:// link that has the Obsidian app of whoever follows it open, search, make or do something.
+/// Makes an obsidian:// link that triggers an action of the Obsidian app: open, search, create and others.
 pub struct GenerateUri;
 
-/// What the app is to do.
+/// The action of the app.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The vault's name as the app shows it; the app's own choice if not given.
+    /// The vault's name in the app; the app chooses if not given.
     #[serde(default)]
     vault_name: Given<Text<200>>,
-    /// What to do.
+    /// The action.
     action: Action,
-    /// How: strings, numbers and booleans by name; true stands for a name without a value, false for none. `open`: file or path, heading, block,
-    /// prepend, append, paneType. `search`: query. `new`: name, file or path, content, clipboard, silent, append, overwrite, prepend, paneType.
-    /// `daily`: content, clipboard, silent, append, prepend, paneType. `command`: commandid or commandname, and filepath. `hookmark`: nothing.
-    /// All but open and search take x-success and x-error. `advanced`: whatever the plugin Advanced URI takes.
+    /// Parameters of the action: strings, numbers and booleans by name; true is a name without a value, false omits it.
+    /// `open`: file or path, heading, block, prepend, append, paneType. `search`: query. `new`: name, file or path,
+    /// content, clipboard, silent, append, overwrite, prepend, paneType. `daily`: content, clipboard, silent, append,
+    /// prepend, paneType. `command`: commandid or commandname, and filepath. `hookmark`: nothing. All but open and
+    /// search take x-success and x-error. `advanced`: any parameters of the plugin Advanced URI.
     #[serde(default)]
     params: BTreeMap<String, Value>,
 }
 
-/// What the app is to do.
+/// An action of the app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Action {
@@ -45,15 +46,15 @@ enum Action {
     Open,
     /// Search.
     Search,
-    /// Make a note, or add to one.
+    /// Create a note, or add to one.
     New,
     /// Open today's note.
     Daily,
-    /// Run a command, by the plugin Advanced URI.
+    /// Run a command, with the plugin Advanced URI.
     Command,
-    /// Give the address of the note that is open, as Hookmark asks for it.
+    /// Return the address of the open note, for Hookmark.
     Hookmark,
-    /// Something else of the plugin Advanced URI.
+    /// Another action of the plugin Advanced URI.
     Advanced,
 }
 
@@ -65,7 +66,7 @@ pub struct Output {
 }
 
 impl Action {
-    /// What follows `obsidian://`.
+    /// The part after `obsidian://`.
     const fn host(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -77,7 +78,7 @@ impl Action {
         }
     }
 
-    /// The parameters that it takes; none for any.
+    /// Its parameters; [`None`] for any.
     const fn takes(self) -> Option<&'static [&'static str]> {
         Some(match self {
             Self::Open => &["file", "path", "heading", "block", "prepend", "append", "paneType"],
@@ -103,7 +104,7 @@ impl Action {
         })
     }
 
-    /// Parameters of which it needs one.
+    /// Parameters of which it needs at least one.
     const fn needs(self) -> &'static [&'static str] {
         match self {
             Self::New => &["name", "file", "path"],
@@ -177,7 +178,7 @@ fn uri(arguments: &Arguments) -> Result<String, Error> {
     Ok(uri)
 }
 
-/// The file to open, with the heading or block of it.
+/// The file to open, with a heading or block.
 fn file_of(file: &Value, params: &BTreeMap<String, Value>) -> Result<String, Error> {
     let text = |name: &str, value: &Value| {
         let text = value.as_str().map(str::to_owned);

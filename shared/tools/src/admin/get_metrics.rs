@@ -1,4 +1,4 @@
-//! `get_metrics`: what the instance that answers has counted, and how much is published.
+//! `get_metrics`: the metrics of the answering instance, and the size of the vault.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,11 @@ use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Most values that are told.
+/// Most values that are returned.
 const MAX_METRICS: usize = 5000;
 
-/// Tells what the instance that answers has counted since it began (requests, their times, what they asked of the store), and how much of the vault is published.
+/// Returns the metrics of the answering instance since its start (requests, their times, requests to the store), and
+/// the size of the vault.
 pub struct GetMetrics;
 
 /// No arguments: the vault is that of the call.
@@ -18,7 +19,7 @@ pub struct GetMetrics;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}
 
-/// What was counted.
+/// The metrics.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The values.
@@ -28,25 +29,25 @@ pub struct Output {
 /// A value.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 struct Metric {
-    /// What it is of, as Prometheus has it: a histogram has three, with `_bucket`, `_sum` and `_count` at the end.
+    /// Its name in Prometheus's format: a histogram has three, with `_bucket`, `_sum` and `_count` at the end.
     name: String,
-    /// What kind it is.
+    /// Its kind.
     r#type: Kind,
     /// The number.
     value: f64,
-    /// What tells it from others of its name.
+    /// Distinguishes it from others of its name.
     labels: BTreeMap<String, String>,
 }
 
-/// What kind a value is.
+/// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Kind {
-    /// It grows while the instance runs.
+    /// It only grows while the instance runs.
     Counter,
     /// It goes up and down.
     Gauge,
-    /// It counts how often something was so large, or larger.
+    /// It counts values by size.
     Histogram,
 }
 
@@ -89,7 +90,7 @@ impl Operation for GetMetrics {
     }
 }
 
-/// The values of a text in Prometheus's format; lines that are none are left out.
+/// Parses a text in Prometheus's format; other lines are ignored.
 fn read(text: &str) -> Vec<Metric> {
     let mut kinds: BTreeMap<&str, Kind> = BTreeMap::new();
     let mut metrics = Vec::new();

@@ -1,4 +1,4 @@
-//! `get_server_config`: how the deployment is configured, without secrets.
+//! `get_server_config`: the deployment's configuration, without secrets.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Tells how the deployment is configured.
+/// Returns the deployment's configuration.
 pub struct GetServerConfig;
 
 /// No arguments.
@@ -20,13 +20,13 @@ pub struct Arguments {}
 pub struct Output {
     /// The version of Atlas Mirror.
     version: &'static str,
-    /// How callers are told apart: `none` or `jwt`.
+    /// How callers authenticate: `none` or `jwt`.
     auth_mode: &'static str,
     /// The vaults that the caller may name.
     vaults_summary: Vec<VaultSummary>,
-    /// How often and how much callers may call.
+    /// The limits on calls.
     limits: CallLimits,
-    /// Where it tells what happens.
+    /// Logging and metrics.
     observability: Observability,
     /// The plugins of a running Obsidian that can be asked, by vault; none where the process cannot reach the app.
     plugins_detected: BTreeMap<String, Vec<String>>,
@@ -37,20 +37,20 @@ pub struct Output {
 struct VaultSummary {
     /// Its id.
     id: String,
-    /// Whether nothing of it may be changed.
+    /// Whether it is read-only.
     read_only: bool,
     /// Always null: nothing is embedded.
     embeddings_provider: Option<String>,
 }
 
-/// How often and how much callers may call; null where there is no limit.
+/// The limits on calls; null where there is no limit.
 #[derive(Debug, Serialize, JsonSchema)]
 struct CallLimits {
-    /// Changes of one vault under way at once.
+    /// Concurrent changes of one vault.
     max_concurrent_writes_per_vault: Option<u32>,
     /// Reads of one caller at once.
     max_operations_per_second: Option<u32>,
-    /// Reads of one caller a minute, in the long run.
+    /// Reads of one caller per minute, on average.
     max_operations_per_minute: Option<u32>,
     /// Bytes of an answer.
     max_response_bytes: usize,
@@ -58,12 +58,12 @@ struct CallLimits {
     max_bytes: usize,
 }
 
-/// Where it tells what happens.
+/// Logging and metrics.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Observability {
-    /// Whether spans are exported.
+    /// Whether traces are exported.
     otlp_enabled: bool,
-    /// Whether it counts what it does, for Prometheus and `get_metrics`.
+    /// Whether it has metrics, for Prometheus and `get_metrics`.
     prometheus_enabled: bool,
     /// Always false.
     morgiana_enabled: bool,

@@ -1,4 +1,4 @@
-//! `get_vault`: one vault, how it may be used, and what is published of it.
+//! `get_vault`: one vault, its access list, and its published state.
 
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::VaultState;
 
-/// Tells of one vault which paths of it may be touched, what is published of it and since when.
+/// Returns a vault's access list and its published state.
 pub struct GetVault;
 
 /// No arguments: the vault is that of the call.
@@ -21,17 +21,17 @@ pub struct Arguments {}
 pub struct Output {
     /// Its id.
     id: String,
-    /// Its name for people; its id if it has none.
+    /// Its display name; its id if it has none.
     name: String,
-    /// What the keys of its objects in the store begin with.
+    /// The prefix of its objects' keys in the store.
     path: String,
-    /// Whether nothing of it may be changed.
+    /// Whether it is read-only.
     read_only: bool,
-    /// Which paths may be touched.
+    /// The access list.
     acl: Lists,
     /// Always null within: nothing is embedded.
     embeddings: Embeddings,
-    /// What is published.
+    /// The published state.
     cache: Published,
     /// The plugins of a running Obsidian that can be asked; none where the process cannot reach the app.
     plugins_detected: Vec<String>,
@@ -40,27 +40,27 @@ pub struct Output {
 /// Globs of an access list; null for everything.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Lists {
-    /// What may be read.
+    /// Readable paths.
     read_paths: Option<Vec<String>>,
-    /// What may be written.
+    /// Writable paths.
     write_paths: Option<Vec<String>>,
-    /// What may be deleted.
+    /// Deletable paths.
     delete_paths: Option<Vec<String>>,
 }
 
-/// What embeds texts.
+/// The provider of embeddings.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Embeddings {
-    /// Nobody.
+    /// Always null.
     provider: Option<String>,
-    /// Nothing.
+    /// Always null.
     model: Option<String>,
 }
 
-/// What is published of a vault; null if nothing is.
+/// The published state of a vault; null if nothing is published.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Published {
-    /// How many chunks the index has: some 4 kB of text each, or several short notes.
+    /// The number of chunks of its index: some 4 kB of text each, or several short notes.
     chunk_count: Option<u64>,
     /// When the newest generation was published.
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]

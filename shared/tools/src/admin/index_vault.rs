@@ -1,4 +1,4 @@
-//! `index_vault`: asks for a newer index, and tells what the newest one changed.
+//! `index_vault`: requests a newer index, and reports the changes of the newest one.
 
 use std::sync::Arc;
 
@@ -12,33 +12,33 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Asks the host of the vault to sync and index it now, and tells what the newest generation that is published changed.
+/// Requests a sync and index of the vault from its host, and reports the changes of the newest published generation.
 pub struct IndexVault;
 
-/// What to index.
+/// The folder to count in.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// Count in this folder only. The whole vault is indexed whatever it is.
+    /// Count in this folder only; in the whole vault if not given. The whole vault is always indexed.
     #[serde(default)]
     folder: Given<Text<1024>>,
 }
 
-/// What the newest generation changed.
+/// The changes of the newest generation.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The vault.
     vault: String,
-    /// Documents that came or changed with the newest generation.
+    /// Documents added or changed by the newest generation.
     upserted: u64,
-    /// Documents that the newest generation removed. Null if `folder` is given and the generation before the newest is no longer kept:
-    /// then they cannot be counted.
+    /// Documents removed by the newest generation. Null if `folder` is given and the generation before is no longer
+    /// kept: then they cannot be counted.
     deleted: Option<u64>,
-    /// Documents that stayed as they were.
+    /// Unchanged documents.
     unchanged: u64,
     /// The newest generation; null if none is published.
     generation: Option<u64>,
-    /// When the sync that is waiting was asked for.
+    /// When the waiting sync was requested.
     #[schemars(with = "String", extend("format" = "date-time"))]
     sync_requested_at: Timestamp,
 }
@@ -93,14 +93,14 @@ struct Counts {
 }
 
 impl Counts {
-    /// Of the whole vault.
+    /// Those of the whole vault.
     const fn of(manifest: &Manifest) -> Self {
         let Changes { added, changed, removed } = manifest.changes;
         let upserted = added.saturating_add(changed);
         Self { upserted, deleted: Some(removed), unchanged: manifest.totals.documents.saturating_sub(upserted) }
     }
 
-    /// Of what the caller sees of a folder.
+    /// Those in a folder that the caller sees.
     async fn below(context: &Context<'_>, head: &Arc<Snapshot>, folder: &Root) -> Result<Self, Error> {
         let index = Index::fetch(context.view(head.clone()), Want::default()).await?;
         let generation = head.generation();
@@ -109,7 +109,7 @@ impl Counts {
         for (segment, entry) in head.segments().iter().enumerate() {
             for document in shown(&index, segment, folder)? {
                 all += 1;
-                // Only segments that came with the generation have versions of it.
+                // Only segments of the generation have versions of it.
                 if entry.generation == generation {
                     new.push((document, entry));
                 }
@@ -130,7 +130,7 @@ impl Counts {
     }
 }
 
-/// How many documents of a folder `before` had that `now` has no more.
+/// The number of documents of a folder in `before` that `now` does not have.
 async fn gone(context: &Context<'_>, before: Arc<Snapshot>, now: &Index, folder: &Root) -> Result<u64, Error> {
     let before = Index::fetch(context.view(before), Want::default()).await?;
     let mut gone = 0;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::VaultState;
 
-/// Lists the vaults that the caller may name, with what is published of each and since when.
+/// Lists the vaults that the caller may name, with their published state.
 pub struct ListVaults;
 
 /// No arguments.

@@ -1,11 +1,12 @@
-//! `server_health`: is it up, and since when.
+//! `server_health`: whether the service is up, and since when.
 
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Says that the service is up, its version, the vaults that the caller may name, and for how long the instance that answers has been up.
+/// Returns that the service is up, its version, the vaults that the caller may name, and the uptime of the answering
+/// instance.
 pub struct ServerHealth;
 
 /// No arguments.
@@ -24,7 +25,7 @@ pub struct Output {
     version: &'static str,
     /// The ids of the vaults that the caller may name; empty without a token.
     vaults: Vec<String>,
-    /// For how long this instance has been up, in milliseconds.
+    /// The uptime of this instance, in milliseconds.
     uptime_ms: u64,
 }
 

@@ -1,4 +1,4 @@
-//! `vault_sync`: asks the host that has the vault's folder for a sync, and tells how things stand.
+//! `vault_sync`: requests a sync from the host of the vault's folder, and reports the current state.
 
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Asks the host that has the vault's folder to sync it with the mirror now.
+/// Requests a sync of the vault's folder with the mirror from its host.
 pub struct VaultSync;
 
 /// No arguments.
@@ -19,12 +19,12 @@ pub struct Arguments {}
 pub struct Output {
     /// Whether this call made the request; false if one was waiting already.
     requested: bool,
-    /// When the sync that is waiting was asked for.
+    /// When the waiting sync was requested.
     #[schemars(with = "String")]
     requested_at: Timestamp,
     /// The newest generation, before that sync; null if nothing is published.
     generation: Option<u64>,
-    /// When that was published.
+    /// When it was published.
     #[schemars(with = "Option<String>")]
     published_at: Option<Timestamp>,
     /// What happens next.

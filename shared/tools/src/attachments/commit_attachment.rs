@@ -1,4 +1,4 @@
-//! `commit_attachment`: puts a file into the vault whose bytes were uploaded by a URL of `upload_attachment`.
+//! `commit_attachment`: adds a file whose bytes were uploaded to a URL of `upload_attachment`.
 
 use std::sync::Arc;
 
@@ -26,16 +26,16 @@ use tokio::sync::OnceCell;
 use super::mime;
 use super::upload_attachment::{MAX_BYTES, check, hash, key, path};
 
-/// Puts a file into the vault whose bytes were uploaded by a URL of upload_attachment within the last hour.
+/// Adds a file whose bytes were uploaded to a URL of upload_attachment within the last hour.
 pub struct CommitAttachment;
 
-/// Which upload, as it was asked for.
+/// The upload, with the same values.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The path that the file will have from the root of the vault, with its extension.
+    /// The file's path from the root of the vault, with its extension.
     path: String,
-    /// The id of the upload, which `upload_attachment` gave.
+    /// The id of the upload, from `upload_attachment`.
     upload: Text<32>,
     /// SHA-256 of its bytes, in hex, in lower case.
     sha256: Text<64>,
@@ -44,7 +44,7 @@ pub struct Arguments {
     /// `create` only where there is no file, `overwrite` the file that is there, or `upsert` either way.
     #[serde(default)]
     mode: Mode,
-    /// Where a file is replaced: only if its SHA-256 is this one.
+    /// Replace a file only if its SHA-256 is this one; any version if not given.
     #[serde(default)]
     expected_hash: Given<Text<64>>,
     #[serde(default)]
@@ -60,14 +60,14 @@ pub struct Output {
     size_bytes: u64,
     /// Its media type, by its extension.
     mime: &'static str,
-    /// When it was last changed: by this, unless it had this content already.
+    /// When it was last changed: by this call, unless it already had this content.
     #[schemars(with = "String", extend("format" = "date-time"))]
     mtime: Timestamp,
     /// SHA-256 of its bytes, in hex.
     content_hash: String,
-    /// Whether it was not there before.
+    /// Whether it is new.
     created: bool,
-    /// SHA-256 of what it was before.
+    /// SHA-256 of the version before.
     #[serde(skip_serializing_if = "Option::is_none")]
     prev_hash: Option<String>,
     /// The generation that wrote this version.
@@ -79,7 +79,7 @@ impl Operation for CommitAttachment {
         name: "commit_attachment",
         title: "Commit an uploaded attachment",
         description: "Puts a file into the vault whose bytes were uploaded by a URL of upload_attachment within the last hour, once they have turned out to have the size and the SHA-256 that are named; the next sync brings it into the folder. With mode overwrite or upsert it replaces what is there, if that has the expected_hash and a person has confirmed it. A file that has this content already stays as it is, so the same call can be made again. Example: {\"path\": \"media/plan.png\", \"upload\": \"…\", \"sha256\": \"…\", \"size_bytes\": 5120}",
-        // Whether the file has this content already is told.
+        // The result reveals whether the file already has this content.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["attachments"],
@@ -94,7 +94,7 @@ impl Operation for CommitAttachment {
     }
 
     fn needs_confirmation(_: &Arguments) -> bool {
-        // That depends on what is there.
+        // That depends on the existing file.
         false
     }
 
@@ -112,8 +112,8 @@ impl Operation for CommitAttachment {
             condition: Condition::Mode(arguments.mode, arguments.expected_hash.as_ref().map(Text::as_str)),
             text: OnceCell::new(),
         };
-        // A large file takes longer than a commit may. Whether the call is one made again, to be answered as before, is not known yet,
-        // so what is wrong is told by the commit.
+        // Reading a large file may exceed a commit's deadline. A repeated call must get its old answer, so errors are
+        // left to the commit.
         let _ = change.read_ahead().await;
         let message = arguments.message.as_ref().map(Message::as_str);
         let answer = update::commit_note(context, &Self::INFO, message, &change).await?.0;
@@ -136,12 +136,12 @@ struct Upload<'a> {
     key: BlobKey,
     bytes: u64,
     condition: Condition<'a>,
-    /// What was uploaded, once it is known to be what it should be: its text, if it is kept as such.
+    /// The checked upload: its text, if it is stored as text.
     text: OnceCell<Result<Option<Bytes>, Error>>,
 }
 
 impl Upload<'_> {
-    /// Reads what was uploaded, unless it is of no use.
+    /// Reads the upload, unless it is not needed.
     async fn read_ahead(&self) -> Result<(), Error> {
         let head = self.context.vault.mirror.head().await?;
         let found = notes::find(&head, self.path.as_str(), |_| false).await?;
@@ -156,7 +156,7 @@ impl Upload<'_> {
         found.is_some_and(|found| found.record.sha256 == *self.key.sha256.as_bytes())
     }
 
-    /// Holds what was uploaded against what was to be.
+    /// Checks the upload against its hash and size.
     async fn read(&self) -> Result<Option<Bytes>, Error> {
         let mirror = &self.context.vault.mirror;
         match mirror.uploaded(&self.key, self.context.now).await? {
@@ -189,7 +189,7 @@ impl Upload<'_> {
         Ok(Some(text.freeze()).filter(|text| keeps_text && memchr::memchr(0, text).is_none()))
     }
 
-    /// The error of reading what was uploaded, which nobody has looked at before.
+    /// The error of reading an upload that was not checked before.
     fn unlike(&self, error: MirrorError) -> Error {
         match error {
             MirrorError::Damaged { .. } => self.is_another("has another SHA-256"),
@@ -225,7 +225,7 @@ impl ChangeSet for Upload<'_> {
             None => Content::Blob(self.key.to_string(), self.bytes, Bytes::new()),
         };
         let mut batch = Batch::on(head, self.context);
-        // There is no trash for what it was.
+        // The trash keeps no replaced attachment.
         if found.is_some_and(|found| found.record.bytes > 0) {
             batch.require_confirmation();
         }

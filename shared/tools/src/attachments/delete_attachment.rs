@@ -1,4 +1,4 @@
-//! `delete_attachment`: takes a file that is no note out of the vault, into the trash.
+//! `delete_attachment`: moves a file that is not a note to the trash.
 
 use std::sync::Arc;
 
@@ -22,16 +22,16 @@ use serde::{Deserialize, Serialize};
 
 use super::get_attachment::missing;
 
-/// Takes a file that is no note out of the vault.
+/// Deletes a file that is not a note.
 pub struct DeleteAttachment;
 
-/// Which file.
+/// The file.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
     path: String,
-    /// Keep nothing in the trash. Older generations still have the file for as long as they are kept.
+    /// Keep nothing in the trash. Older generations still have the file while they are kept.
     #[serde(default)]
     hard: bool,
     /// Delete the file even if notes link to it.
@@ -39,7 +39,7 @@ pub struct Arguments {
     force: bool,
 }
 
-/// What was deleted.
+/// The deleted file.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The file's path.
@@ -47,11 +47,11 @@ pub struct Output {
     /// When it was deleted.
     #[schemars(with = "String", extend("format" = "date-time"))]
     deleted_at: Timestamp,
-    /// Whether the trash has it.
+    /// Whether it is in the trash.
     recoverable: bool,
-    /// How many notes linked to it.
+    /// The number of notes that linked to it.
     references_at_delete: usize,
-    /// Where it is kept; absent if it is not.
+    /// Its path in the trash; absent if it is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     trash_path: Option<String>,
 }
@@ -61,7 +61,7 @@ impl Operation for DeleteAttachment {
         name: "delete_attachment",
         title: "Delete an attachment",
         description: "Takes a file that is no note out of the vault. It is kept in the trash unless hard is true. One that notes link to is deleted with force only, and when a person has confirmed it; so is whatever is deleted with hard. For a note take delete_note. Example: {\"path\": \"media/old.png\"}",
-        // How many notes link to it is told.
+        // The result contains the number of notes that link to it.
         scopes: &[Scope::ReadVault, Scope::DeleteVault],
         destructive: true,
         tags: &["attachments"],
@@ -77,7 +77,7 @@ impl Operation for DeleteAttachment {
     }
 
     fn needs_confirmation(arguments: &Arguments) -> bool {
-        // The trash keeps what is not deleted so.
+        // Other deletions are kept in the trash.
         arguments.hard
     }
 
@@ -103,7 +103,7 @@ fn path(written: &str) -> Result<VaultPath, Error> {
     super::path("path", written, "deleted", "delete_note")
 }
 
-/// What became of a file. A keyed commit keeps it.
+/// The result for a file. A keyed commit stores it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Deleted {
     at: Timestamp,
@@ -117,7 +117,7 @@ struct Deletion<'a> {
 }
 
 impl Deletion<'_> {
-    /// How many notes link to the file, as the caller sees them; an error if they keep it from being deleted.
+    /// The number of notes that link to the file, as the caller sees them; an error if they prevent its deletion.
     async fn references(&self, head: &Arc<Snapshot>) -> Result<usize, Error> {
         let graph = Graph::fetch(self.context, self.context.view(head.clone())).await?;
         let own = graph.index().find(self.path.as_str())?.ok_or_else(|| missing(self.path.as_str()))?;

@@ -1,4 +1,4 @@
-//! `get_attachment`: what a file is, and its bytes.
+//! `get_attachment`: a file's metadata, and its bytes.
 
 use atlas_access::Access;
 use atlas_mirror::BlobKey;
@@ -26,13 +26,13 @@ use super::{URL_TIME, is_picture, mime};
 
 /// Most bytes of a picture that is scaled down.
 const MAX_SCALED_BYTES: usize = 32 << 20;
-/// What it becomes.
+/// The media type of a scaled picture.
 const SCALED_MIME: &str = "image/jpeg";
 
-/// Tells size, media type, time and hash of a file that is no note.
+/// Returns size, media type, time and hash of a file that is not a note.
 pub struct GetAttachment;
 
-/// Which file.
+/// The file.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -44,10 +44,11 @@ pub struct Arguments {
     /// Most bytes to return; 5,000,000 if not given, and never more than an answer may have.
     #[serde(default)]
     max_bytes: Bounded<1, { u32::MAX }, 5_000_000>,
-    /// Also the text of this page, counted from 1, of a file in which text was found, as a PDF; none if not given.
+    /// Also the text of this page, counted from 1, of a file with extracted text, such as a PDF; none if not given.
     #[serde(default)]
     page: Given<Bounded<1, { u32::MAX }>>,
-    /// Also return a URL from which anyone who has it can read the bytes for 15 minutes, whatever the size. Only buckets make such URLs.
+    /// Also return a URL from which anyone can read the bytes for 15 minutes, whatever the size. Only buckets make such
+    /// URLs.
     #[serde(default)]
     presign: bool,
 }
@@ -66,26 +67,26 @@ pub struct Output {
     mtime: Timestamp,
     /// SHA-256 of its bytes, in hex.
     content_hash: String,
-    /// Its bytes, in base64; of a picture that was scaled down those of that.
+    /// Its bytes, in base64; of a scaled picture, the scaled bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     data_base64: Option<String>,
     /// The media type of these bytes, if the picture was scaled down.
     #[serde(skip_serializing_if = "Option::is_none")]
     data_mime: Option<&'static str>,
-    /// Whether some of what was asked for is missing: the end of a page's text that an answer has no room for. Bytes never are: a file that
-    /// is too large is scaled down, or refused.
+    /// Whether the page's text was cut to fit into the answer. Bytes are never cut: a file that is too large is scaled
+    /// down, or refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     truncated: Option<bool>,
-    /// How many pages of text were found in it, if a page was asked for.
+    /// The number of pages of extracted text, if a page was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pages: Option<usize>,
-    /// The text of the page that was asked for.
+    /// The text of the requested page.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
-    /// Where its bytes can be read with a GET.
+    /// A URL to read its bytes with a GET.
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
-    /// Until when.
+    /// When the URL expires.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     expires_at: Option<Timestamp>,
@@ -115,7 +116,7 @@ impl Operation for GetAttachment {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path: VaultPath = arguments.path.clone().into();
         let most = arguments.max_bytes.get();
-        // Of three bytes base64 makes four.
+        // Base64 makes four bytes of three.
         let most = most.min(context.limits.max_response_bytes.saturating_sub(AROUND_TEXT) / 4 * 3);
         let with_data = arguments.include_data;
         let number = arguments.page.map(Bounded::get);
@@ -149,19 +150,19 @@ impl Operation for GetAttachment {
     }
 }
 
-/// The error for a file that is not there.
+/// The error for a file that does not exist.
 pub(super) fn missing(path: &str) -> Error {
     Error::not_found(Reason::NoteNotFound, format!("there is no file at {path}")).with("path", path)
 }
 
-/// What is returned of a file.
+/// The returned bytes of a file.
 struct Data {
     bytes: Vec<u8>,
-    /// Whether it is a picture that was made smaller.
+    /// Whether it is a picture that was scaled down.
     is_scaled: bool,
 }
 
-/// The bytes of a file, if they are no more than `most`; of a larger picture those of a smaller one, where the program makes such.
+/// The bytes of a file of at most `most` bytes; a larger picture is scaled down, if the program can.
 async fn data(context: &Context<'_>, found: &Found, most: usize) -> Result<Data, Error> {
     let size = found.record.bytes;
     if size <= most as u64 {
@@ -180,7 +181,7 @@ async fn data(context: &Context<'_>, found: &Found, most: usize) -> Result<Data,
     Err(invalid_input("max_bytes", &message).with("size_bytes", size))
 }
 
-/// The bytes of a file that has no more than `most`.
+/// The bytes of a file of at most `most` bytes.
 async fn bytes(context: &Context<'_>, found: &Found, most: usize) -> Result<Vec<u8>, Error> {
     let Some(name) = &found.record.blob else { return Ok(found.text.to_vec()) };
     let mut pieces = context.vault.mirror.get_blob(&key(name)?).await?;
@@ -197,12 +198,12 @@ async fn bytes(context: &Context<'_>, found: &Found, most: usize) -> Result<Vec<
 /// A page of text.
 struct Page {
     text: String,
-    /// How many there are.
+    /// The number of pages.
     of: usize,
     is_cut: bool,
 }
 
-/// Page `number` of what was read in a file, of at most `most` bytes; an error if there is none.
+/// Page `number` of a file's extracted text, at most `most` bytes; an error if it does not exist.
 fn page(found: &Found, number: usize, most: usize) -> Result<Page, Error> {
     let text = String::from_utf8_lossy(&found.text);
     let of = if has_pages(&found.record.path) { pages::count(&text) } else { 0 };
@@ -218,7 +219,7 @@ fn page(found: &Found, number: usize, most: usize) -> Result<Page, Error> {
     Ok(Page { text: page.get(..end).unwrap_or_default().to_owned(), of, is_cut: end < page.len() })
 }
 
-/// Where the bytes of a file can be read, if they are an object of their own in a store that makes such URLs.
+/// A URL to read the bytes of a file, if they are a separate object in a store that makes URLs.
 async fn url(context: &Context<'_>, found: &Found) -> Result<String, Error> {
     let url = match &found.record.blob {
         Some(name) => context.vault.mirror.url_to_read(&key(name)?, URL_TIME).await?,

@@ -1,4 +1,4 @@
-//! `list_attachments`: the files of a folder that are no notes.
+//! `list_attachments`: the files of a folder that are not notes.
 
 use std::collections::HashMap;
 
@@ -17,20 +17,22 @@ use serde::{Deserialize, Serialize};
 
 use super::{is_media, mime};
 
-/// Most extensions that are asked for.
+/// Most extensions of one call.
 const MAX_EXTENSIONS: usize = 50;
 
-/// Lists pictures, PDF, sound and video, or other files by extension, by path, with how many notes link to each.
+/// Lists pictures, PDF, sound and video, or other files by extension, by path, with the number of notes that link to
+/// each.
 pub struct ListAttachments;
 
-/// Which files.
+/// Which files to list.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The folder; all of the vault if not given.
+    /// The folder; the whole vault if not given.
     #[serde(default)]
     root: String,
-    /// What the files' names end with, with or without the dot, in any case; if not given pictures, PDF, sound and video are listed.
+    /// File name extensions, with or without the dot, in any case; if not given pictures, PDF, sound and video are
+    /// listed.
     #[serde(default)]
     #[schemars(with = "Vec<Text<50>>", length(max = 50))]
     extensions: Given<Vec<Text<50>>>,
@@ -43,7 +45,7 @@ pub struct Arguments {
     /// Most files to return; 100 if not given, at most 1,000.
     #[serde(default)]
     limit: Limit,
-    /// The `cursor` of the page before.
+    /// The `cursor` of the previous page.
     #[serde(default)]
     cursor: Given<Text<4096>>,
 }
@@ -60,7 +62,7 @@ pub struct Attachment {
     /// When it was last changed.
     #[schemars(with = "String", extend("format" = "date-time"))]
     mtime: Timestamp,
-    /// How many notes link to it.
+    /// The number of notes that link to it.
     reference_count: usize,
 }
 

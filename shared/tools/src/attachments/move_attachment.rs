@@ -1,4 +1,4 @@
-//! `move_attachment`: gives a file that is no note another path, and rewrites the links to it, in one commit.
+//! `move_attachment`: moves a file that is not a note, and updates the links to it, in one commit.
 
 use std::sync::Arc;
 
@@ -18,44 +18,45 @@ use serde::{Deserialize, Serialize};
 
 use crate::attachments;
 
-/// Gives a file that is no note another path, with the same extension, and rewrites the links to it in all notes, in one commit.
+/// Moves a file that is not a note to another path with the same extension, and updates the links to it in all notes,
+/// in one commit.
 pub struct MoveAttachment;
 
-/// Which file, and where to.
+/// The file, and its new path.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
     from: String,
-    /// Its new path, where there must be no file; it has the same extension.
+    /// Its new path, which must be free; it has the same extension.
     to: String,
-    /// Rewrite the links to it in all notes.
+    /// Update the links to it in all notes.
     #[serde(default = "arguments::yes")]
     update_references: bool,
-    /// Why, for the log; if not given, where the file was.
+    /// The reason, for the log; if not given, the old path.
     #[serde(default)]
     message: Given<Text<4096>>,
 }
 
-/// What was moved.
+/// The moved file.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// The path that it had.
+    /// The old path.
     from: String,
-    /// The path that it has.
+    /// The new path.
     to: String,
     /// When it was moved.
     #[schemars(with = "String", extend("format" = "date-time"))]
     moved_at: Timestamp,
-    /// How many links to it were rewritten.
+    /// The number of updated links to it.
     references_updated: usize,
     /// SHA-256 of its bytes, in hex.
     sha256: String,
-    /// The generation that moved it.
+    /// The generation of the move.
     generation: u64,
 }
 
-/// More links than these are rewritten only when a person has confirmed it.
+/// Updating more links than this requires a person's confirmation.
 const UNCONFIRMED: usize = 10;
 
 impl Operation for MoveAttachment {
@@ -63,7 +64,7 @@ impl Operation for MoveAttachment {
         name: "move_attachment",
         title: "Move an attachment",
         description: "Gives a file that is no note another path, with the same extension, and rewrites the links to it in all notes, in one commit. Nothing is moved if there is a file at the new path. A person has to confirm it where more than 10 links are rewritten. For a note take move_note. Example: {\"from\": \"inbox/plan.png\", \"to\": \"media/plan.png\"}",
-        // What links to it, and where, is told.
+        // The result reveals the number of links to it.
         scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault],
         destructive: true,
         tags: &["attachments", "links"],
@@ -110,7 +111,7 @@ fn nothing_moved() -> Error {
     Error::new(Code::Internal, Reason::Internal, "nothing was moved")
 }
 
-/// Where the file is and where it will be.
+/// The old and the new path.
 fn ends(arguments: &Arguments) -> Result<(VaultPath, VaultPath), Error> {
     let from = attachments::path("from", &arguments.from, "moved", "move_note")?;
     let to = attachments::new_path("to", &arguments.to, "moved", "move_note")?;
@@ -127,7 +128,7 @@ struct AttachmentMove<'a> {
     moving: Moving<'a>,
 }
 
-/// What a move came to. A keyed commit keeps it.
+/// The result of a move. A keyed commit stores it.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Kept {
     sha256: Hash,

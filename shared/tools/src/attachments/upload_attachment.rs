@@ -1,4 +1,4 @@
-//! `upload_attachment`: where to put the bytes of a file, so that they need not pass through the agent.
+//! `upload_attachment`: a URL to upload a file's bytes, so that they need not pass through the agent.
 
 use std::collections::BTreeMap;
 
@@ -19,21 +19,22 @@ use serde_json::json;
 use super::URL_TIME;
 use super::get_attachment::missing;
 
-/// Most bytes of a file that is uploaded: whoever commits it reads them all, within the time of a commit.
+/// Most bytes of an uploaded file: its commit reads them all, within its deadline.
 pub(super) const MAX_BYTES: u32 = 256 << 20;
 
-/// Gives a URL to which anyone who has it can PUT the bytes of one file that is no note within 15 minutes, without a token and without passing them through here.
+/// Returns a URL to which anyone can PUT the bytes of one file that is not a note within 15 minutes, without a token
+/// and without passing them through here.
 pub struct UploadAttachment;
 
-/// Which file.
+/// The file.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The path that it will have from the root of the vault, with its extension.
+    /// Its path from the root of the vault, with its extension.
     path: String,
     /// SHA-256 of its bytes, in hex, in lower case.
     sha256: Text<64>,
-    /// Its size in bytes. Larger files come by `atlas sync` only.
+    /// Its size in bytes. Larger files need `atlas sync`.
     #[expect(
         dead_code,
         reason = "one that is too large is refused where it is decoded; stores sign no size, so what was sent is told at the commit"
@@ -42,23 +43,23 @@ pub struct Arguments {
     /// `create` only where there is no file, `overwrite` the file that is there, or `upsert` either way.
     #[serde(default)]
     mode: Mode,
-    /// Where a file is replaced: only if its SHA-256 is this one.
+    /// Replace a file only if its SHA-256 is this one; any version if not given.
     #[serde(default)]
     expected_hash: Given<Text<64>>,
 }
 
-/// How its bytes are uploaded.
+/// How to upload its bytes.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The id of the upload, for `commit_attachment`.
     upload: String,
-    /// Where to send the bytes.
+    /// The URL for the bytes.
     url: String,
     /// The method of the request: PUT.
     method: &'static str,
-    /// Headers that the request must have, exactly so, besides those that clients set themselves.
+    /// The exact headers that the request must have, besides those that clients set themselves.
     headers: BTreeMap<&'static str, String>,
-    /// Until when the URL is good.
+    /// When the URL expires.
     #[schemars(with = "String", extend("format" = "date-time"))]
     expires_at: Timestamp,
 }
@@ -111,24 +112,24 @@ impl Operation for UploadAttachment {
     }
 }
 
-/// The path of a file that may be uploaded.
+/// The path of a file to upload.
 pub(super) fn path(text: &str) -> Result<VaultPath, Error> {
     super::new_path("path", text, "uploaded", "write_note")
 }
 
-/// The key of an upload, which is its caller's and for its path. With the nonce itself for an id, who knows no more of a file than its hash could
-/// commit the object that a sync has just uploaded for it, and read it at a path of their own.
+/// The key of an upload, which is bound to its caller and path. If the id were the nonce itself, a client that knows
+/// only a file's hash could commit the object that a sync has just uploaded for it, and read it at a path of its own.
 pub(super) fn key(context: &Context<'_>, path: &VaultPath, sha256: Hash, upload: Id) -> BlobKey {
     let bound = json!(["upload", upload, path.as_str(), context.caller.identity()]);
     BlobKey::bound(sha256, Hash::of(bound.to_string().as_bytes()))
 }
 
-/// The hash of what is uploaded.
+/// The hash of an upload.
 pub(super) fn hash(text: &Text<64>) -> Result<Hash, Error> {
     text.as_str().parse().map_err(|_| invalid_input("sha256", "must be 64 lower-case hex digits"))
 }
 
-/// Fails unless `found`, which is at `path`, is what must be there.
+/// Fails unless `found`, which is at `path`, satisfies the condition.
 pub(super) fn check(condition: &Condition<'_>, path: &VaultPath, found: Option<&Found>) -> Result<(), Error> {
     match (condition.mode(), found) {
         (Mode::Overwrite, None) => Err(missing(path.as_str())),

@@ -1,4 +1,4 @@
-//! `add_bookmark`: bookmarks something in Obsidian.
+//! `add_bookmark`: adds a bookmark to Obsidian's.
 
 use atlas_access::Access;
 use atlas_ops::arguments::{Given, Root, Text, invalid_input};
@@ -20,19 +20,20 @@ use super::{Bookmark, FILE, Kind, read};
 /// Adds a bookmark.
 pub struct AddBookmark;
 
-/// What to bookmark.
+/// The bookmark.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What it leads to: `file`, `folder`, `heading`, `block`, `search` or `url`.
+    /// The kind of target: `file`, `folder`, `heading`, `block`, `search` or `url`.
     #[serde(rename = "type")]
     kind: Kind,
-    /// The path of the file or folder; for a heading or block with `#Heading` or `#^block` behind it; the query of a search; the URL.
+    /// The path of the file or folder, with `#Heading` or `#^block` at its end for those; the query of a search; the
+    /// URL.
     target: Text<2000>,
     /// The title to show; the target if not given.
     #[serde(default)]
     title: Given<Text<500>>,
-    /// The group to put it in, with `/` before a group within a group; it is made if it is not there. No group if not given.
+    /// The group, with `/` before a nested group; a missing one is created. No group if not given.
     #[serde(default)]
     group: Given<Text<500>>,
 }
@@ -42,19 +43,19 @@ pub struct Arguments {
 pub struct Output {
     /// Its id, for remove_bookmark.
     id: String,
-    /// What it leads to.
+    /// The kind of target.
     #[serde(rename = "type")]
     kind: Kind,
     /// Its target.
     target: String,
-    /// When it was made.
+    /// When it was created.
     #[schemars(with = "String", extend("format" = "date-time"))]
     created_at: Timestamp,
-    /// Whether the same one was there before. Then nothing was changed.
+    /// Whether an equal one existed. Then nothing was changed.
     existed_already: bool,
 }
 
-/// What a file of bookmarks is at first, as Obsidian writes it.
+/// An empty file of bookmarks, as Obsidian writes it.
 const EMPTY: &str = "{\n  \"items\": []\n}";
 
 impl Operation for AddBookmark {
@@ -62,7 +63,7 @@ impl Operation for AddBookmark {
         name: "add_bookmark",
         title: "Add a bookmark",
         description: "Bookmarks a file, folder, heading, block, search or web page for the person, where Obsidian shows bookmarks. Does nothing if the same bookmark is there. Example: {\"type\": \"heading\", \"target\": \"Projects/Atlas.md#Next steps\", \"group\": \"Work\"}",
-        // It tells what is there.
+        // The result reveals existing bookmarks.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["bookmarks"],
         idempotent: true,
@@ -119,7 +120,7 @@ impl Operation for AddBookmark {
     }
 }
 
-/// What a bookmark leads to.
+/// The target of a bookmark.
 enum Target {
     /// A file, and the heading or block in it with its `#`.
     File { path: VaultPath, subpath: Option<String> },
@@ -158,7 +159,7 @@ impl Target {
         })
     }
 
-    /// Fails if the file or folder is not there.
+    /// Fails if the file or folder does not exist.
     fn check(&self, index: &Index) -> Result<(), Error> {
         let is_there = match self {
             Self::File { path, .. } => index.find(path.as_str())?.is_some(),
@@ -175,7 +176,7 @@ impl Target {
         }
     }
 
-    /// The target as list_bookmarks tells it.
+    /// The target as in list_bookmarks.
     fn written(&self) -> String {
         match self {
             Self::File { path, subpath } => format!("{path}{}", subpath.as_deref().unwrap_or_default()),
@@ -184,7 +185,7 @@ impl Target {
         }
     }
 
-    /// The entry, its fields in the order in which Obsidian writes them.
+    /// The entry, with its fields in Obsidian's order.
     fn entry(&self, kind: Kind, title: Option<&str>, created: Timestamp) -> Value {
         let mut entry = Map::new();
         let name = match kind {

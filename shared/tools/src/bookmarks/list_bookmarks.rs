@@ -1,4 +1,4 @@
-//! `list_bookmarks`: the bookmarks of the vault, as Obsidian's core plugin keeps them.
+//! `list_bookmarks`: the bookmarks of Obsidian's core plugin.
 
 use atlas_ops::arguments::{Given, Text};
 use atlas_ops::error::Error;
@@ -15,17 +15,17 @@ use super::{Bookmark, FILE, Kind, is_shown, read};
 /// Lists the bookmarks of the vault.
 pub struct ListBookmarks;
 
-/// Which bookmarks.
+/// Which bookmarks to list.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// Only those of the group of this name, at any depth, and of the groups in it.
+    /// Only those of the group with this name, at any depth, and of its groups; all if not given.
     #[serde(default)]
     group: Given<Text<500>>,
     /// Most bookmarks to return; 100 if not given, at most 1,000.
     #[serde(default)]
     limit: Limit,
-    /// The `cursor` of the page before.
+    /// The `cursor` of the previous page.
     #[serde(default)]
     cursor: Given<Text<4096>>,
 }
@@ -33,19 +33,19 @@ pub struct Arguments {
 /// A bookmark.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ListedBookmark {
-    /// A name for it, which stays as long as the bookmark is not changed.
+    /// An id, which stays the same while the bookmark is not changed.
     id: String,
-    /// What it leads to.
+    /// The kind of target.
     #[serde(rename = "type")]
     kind: Kind,
-    /// The title that a person gave it; its target if none.
+    /// The title that a person set; its target if none.
     title: String,
     /// The path, with `#heading` or `#^block`; or the query, or the URL. Empty for the graph.
     target: String,
-    /// The groups that it is in, outermost first, separated by `/`; absent outside of groups.
+    /// Its groups, outermost first, separated by `/`; absent outside of groups.
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<String>,
-    /// When it was made, if that is known.
+    /// When it was created, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     created_at: Option<Timestamp>,

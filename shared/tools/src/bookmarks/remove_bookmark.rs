@@ -15,15 +15,15 @@ use super::{FILE, is_shown, read};
 /// Removes a bookmark.
 pub struct RemoveBookmark;
 
-/// Which bookmark.
+/// The bookmark.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// Its id, as list_bookmarks tells it.
+    /// Its id, from list_bookmarks.
     id: Text<100>,
 }
 
-/// What was done.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The id.
@@ -37,7 +37,7 @@ impl Operation for RemoveBookmark {
         name: "remove_bookmark",
         title: "Remove a bookmark",
         description: "Removes a bookmark from the person's bookmarks in Obsidian; what it leads to stays. Take the id from list_bookmarks. Example: {\"id\": \"0f3a5c7e9b1d2f40\"}",
-        // It tells what is there.
+        // The result reveals existing bookmarks.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["bookmarks"],
@@ -48,7 +48,7 @@ impl Operation for RemoveBookmark {
     type Output = Output;
 
     fn needs_confirmation(_: &Arguments) -> bool {
-        // A bookmark is soon made again, and undo_changes brings it back.
+        // A bookmark is soon created again, and undo_changes restores it.
         false
     }
 

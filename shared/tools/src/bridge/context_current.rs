@@ -1,5 +1,5 @@
-//! `context_current`: the notes that say what is going on now, as the Atlas Local Bridge specification has
-//! them: `planning/now.md`, the spine of architecture and contracts, and what `now.md` links to.
+//! `context_current`: the notes of the current context, by the Atlas Local Bridge specification: `planning/now.md`, the
+//! spine of architecture and contracts, and the notes that `now.md` links to.
 
 use std::collections::HashSet;
 
@@ -24,10 +24,10 @@ use crate::bridge::paths::{BridgePaths, VAULT_FOLDER};
 use crate::periodic;
 use crate::search::filter::Filter;
 
-/// Returns the notes that say what is being worked on now, whole and unsummarised.
+/// Returns the notes about the current work, whole and unsummarised.
 pub struct ContextCurrent;
 
-/// What to add and how much to return.
+/// Notes to add, and limits.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -35,7 +35,7 @@ pub struct Arguments {
     #[serde(default)]
     #[schemars(length(max = 50))]
     include: Vec<String>,
-    /// Most sources to return; as many as there are, up to 50, if not given.
+    /// Most sources to return; all, up to 50, if not given.
     #[serde(default)]
     max_sources: Given<Bounded<1, 50>>,
 }
@@ -46,7 +46,7 @@ pub struct Output {
     /// When the answer was made.
     #[schemars(with = "String", extend("format" = "date-time"))]
     generated_at: Timestamp,
-    /// `now.md` first, then the spine, the notes that `now.md` links to, and those asked for.
+    /// `now.md` first, then the spine, the notes that `now.md` links to, and those in `include`.
     #[schemars(length(min = 1))]
     sources: Vec<ContextSource>,
 }
@@ -72,7 +72,7 @@ const NAMED_CONTRACTS: [&str; 3] =
     ["vault/contracts/VAULT_CONTRACT.md", "vault/contracts/API_CONTRACT.md", "vault/contracts/GIT_CONTRACT.md"];
 const DECISIONS: &str = "vault/architecture/DECISIONS.md";
 const MAX_SOURCES: usize = 50;
-/// Most links that are looked at.
+/// Most links that are followed.
 const MAX_LINKS: usize = 200;
 
 impl Operation for ContextCurrent {
@@ -132,7 +132,7 @@ async fn bundle(context: &Context<'_>, view: View, arguments: &Arguments) -> Res
     };
     let spine = texts(&index, spine).await?;
     let mut linked = links_of(&index, now, now_path, paths, &spine)?;
-    // An attachment takes no place of a text, but how many are looked at is bounded.
+    // An attachment takes no place of a text, but their number is limited.
     linked.truncate(MAX_LINKS);
     let mut links = texts(&index, linked).await?;
     links.truncate(limits.max_results);
@@ -146,7 +146,8 @@ async fn bundle(context: &Context<'_>, view: View, arguments: &Arguments) -> Res
     sources(&index, &chosen, limits).await
 }
 
-/// The notes to return, in order. Where they are more than `most`, links go first, then the spine: what was asked for stays.
+/// The notes to return, in order. If they are more than `most`, links are dropped first, then the spine; requested
+/// notes stay.
 fn choose(
     now: DocumentRef,
     spine: &[DocumentRef],
@@ -195,7 +196,7 @@ fn spine(index: &Index, paths: BridgePaths) -> Result<Vec<DocumentRef>, Error> {
     Ok(spine)
 }
 
-/// The files that `now` links to, in the order of the links, each once; less those that are sources anyway.
+/// The files that `now` links to, in the order of the links, each once; without those that are sources anyway.
 fn links_of(
     index: &Index,
     now: DocumentRef,
@@ -210,7 +211,7 @@ fn links_of(
             break;
         }
     }
-    // Where there is no folder of that name, what is written below it is meant from the root.
+    // If there is no folder with that name, paths below it are relative to the root.
     let dropped = |target: &str| {
         if paths.folder().is_empty() { target.strip_prefix(VAULT_FOLDER).map(str::to_owned) } else { None }
     };
@@ -230,7 +231,7 @@ fn links_of(
     Ok(found)
 }
 
-/// The notes that `globs` match, in the order of those, and by path.
+/// The notes that match `globs`, in the order of the globs, and by path.
 fn matching(index: &Index, globs: &[String]) -> Result<Vec<DocumentRef>, Error> {
     let filters = globs.iter().map(|glob| Filter::of("context.spine", glob)).collect::<Result<Vec<_>, _>>()?;
     let mut found = Vec::new();
@@ -257,7 +258,7 @@ fn first_found(index: &Index, paths: &[VaultPath]) -> Result<Option<DocumentRef>
     Ok(None)
 }
 
-/// Those of `documents` that are text: an attachment has nothing to quote.
+/// Those of `documents` that are text.
 async fn texts(index: &Index, documents: Vec<DocumentRef>) -> Result<Vec<DocumentRef>, Error> {
     let mut empty = Vec::new();
     for document in &documents {
@@ -268,7 +269,7 @@ async fn texts(index: &Index, documents: Vec<DocumentRef>) -> Result<Vec<Documen
     if empty.is_empty() {
         return Ok(documents);
     }
-    // What has no text is an empty note, or no text at all.
+    // A document without text is an empty note, or not text.
     let records = index.records(&empty).await?;
     let attachments: HashSet<DocumentRef> = empty
         .into_iter()
@@ -279,10 +280,10 @@ async fn texts(index: &Index, documents: Vec<DocumentRef>) -> Result<Vec<Documen
     Ok(documents.into_iter().filter(|document| !attachments.contains(document)).collect())
 }
 
-/// Bytes of a source that are neither its path nor its text.
+/// Bytes of a source besides its path and text.
 const AROUND_SOURCE: usize = 200;
 
-/// The chosen notes, whole; those over the limits are left out, except `now.md`, which is the first.
+/// The chosen notes, whole; those over the limits are omitted, except `now.md`, which is the first.
 async fn sources(index: &Index, chosen: &[DocumentRef], limits: &Limits) -> Result<Vec<ContextSource>, Error> {
     let mut fitting = Vec::with_capacity(chosen.len());
     let mut total = 0;
@@ -306,7 +307,7 @@ async fn sources(index: &Index, chosen: &[DocumentRef], limits: &Limits) -> Resu
     let mut left = limits.max_response_bytes.saturating_sub(AROUND_TEXT);
     for (document, text) in fitting.iter().zip(texts) {
         let source = source(index.path(*document)?, &text);
-        // Text takes more room as JSON; the first is refused as a whole if it takes too much.
+        // Text takes more space as JSON; the first is refused as a whole if it takes too much.
         let bytes = json_bytes(&source.content) + json_bytes(&source.path) + AROUND_SOURCE;
         if bytes <= left || sources.is_empty() {
             left = left.saturating_sub(bytes);

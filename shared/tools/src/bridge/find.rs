@@ -1,5 +1,5 @@
-//! `find`: where is it, as the Atlas Local Bridge specification has it: notes whose file name, then
-//! whose heading, then whose text holds the term, whatever its case. One result a note, best class first, then path.
+//! `find`: finds notes by the Atlas Local Bridge specification: those whose file name, then whose heading, then whose
+//! text contains the term, whatever its case. One result per note, best class first, then by path.
 
 use atlas_mirror::Snapshot;
 use atlas_ops::arguments::{Bounded, Given, Text};
@@ -20,10 +20,10 @@ use crate::bridge::found::FoundTerm;
 use crate::bridge::paths::{BridgePaths, SEARCH_NOTES};
 use crate::bridge::search_notes;
 
-/// Finds the notes whose file name, heading or text holds a term, whatever its case.
+/// Finds the notes whose file name, heading or text contains a term, whatever its case.
 pub struct Find;
 
-/// What to look for.
+/// The search.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -34,7 +34,7 @@ pub struct Arguments {
     max_results: Given<Bounded<1, 50>>,
 }
 
-/// Where it is.
+/// The results.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The term looked for.
@@ -62,7 +62,8 @@ impl Operation for Find {
         let answer = context.read(|view| find(view, folded, most)).await?;
         let (paths, results) = answer.value;
         let output = Output { term: arguments.term.as_str().to_owned(), results };
-        // Read-only callers must not trigger the write, and what one caller finds is not for others who may see less.
+        // Read-only callers must not trigger the write, and one caller's results must not be shown to others who may
+        // see less.
         let may_leave = context.caller.scopes().holds(Scope::WriteVault) && !context.vault.acl().tells_callers_apart();
         if context.limits.search_notes && may_leave {
             search_notes::leave(context, &Self::INFO, paths, &output.term, &output.results).await;
@@ -71,8 +72,8 @@ impl Operation for Find {
     }
 }
 
-/// Grams looked up in one segment: about eight pages in all of those with many pages, so that a cold call stays within its requests. The few
-/// of a small one come with a request or two, however many are wanted.
+/// Grams looked up in one segment: about eight pages in all segments with many pages, so that a cold call stays within
+/// its requests. All pages of a small segment come with one or two requests.
 fn grams_per_segment(snapshot: &Snapshot) -> usize {
     let large = snapshot.segments().iter().filter(|entry| entry.layout.gram_pages.len() > FEW_PAGES);
     (8 / large.count().max(1)).clamp(2, 7)
@@ -81,13 +82,13 @@ fn grams_per_segment(snapshot: &Snapshot) -> usize {
 /// Pages of grams of a small segment.
 const FEW_PAGES: usize = 8;
 
-/// Most text looked through for matches that the index only allows for.
+/// Most bytes of text that are read for matches that the index cannot exclude.
 const MAX_SCANNED_BYTES: u64 = 256 << 20;
 /// Bytes fetched to look for matches in the first wave, in thousandths of the vault's text.
 const WAVE_SHARE: u64 = 25;
 const WAVE_BYTES: std::ops::RangeInclusive<u64> = 256 << 10..=4 << 20;
 
-/// The results, and how the vault spells the specification's paths.
+/// The results, and the mapping of the specification's paths.
 async fn find(view: View, folded: &[u8], most: usize) -> Result<(BridgePaths, Vec<FoundTerm>), Error> {
     let probe = Probe::new(folded, grams_per_segment(view.snapshot()));
     let text_bytes = view.snapshot().manifest().totals.text_bytes;
@@ -116,8 +117,8 @@ async fn find(view: View, folded: &[u8], most: usize) -> Result<(BridgePaths, Ve
     let mut results = Vec::with_capacity(most);
     let mut buffer = Vec::new();
     let mut scanned = 0;
-    // The texts of the hits and of the first candidates are one wave. Not all candidates match, so more are
-    // fetched than are missing, as long as that is little.
+    // The texts of the hits and of the first candidates are one wave. Not all candidates match, so more are fetched
+    // than are missing, if that is little.
     let mut batch = Vec::new();
     for document in &hits {
         batch.push(Candidate::hit(&index, &passages, *document, folded)?);
@@ -131,7 +132,7 @@ async fn find(view: View, folded: &[u8], most: usize) -> Result<(BridgePaths, Ve
         }
         loop {
             let enough = results.len() + batch.len() >= most;
-            // What is in memory is looked through first.
+            // Cached texts are read first.
             if enough && blocks.cost()? == 0 {
                 break;
             }
@@ -170,14 +171,14 @@ async fn find(view: View, folded: &[u8], most: usize) -> Result<(BridgePaths, Ve
     }
 }
 
-/// A note to look at.
+/// A note that may match.
 struct Candidate<'a> {
     document: DocumentRef,
-    /// Whether its name or a heading holds the term.
+    /// Whether its name or a heading contains the term.
     is_hit: bool,
-    /// The heading that does.
+    /// The matching heading.
     heading: Option<Heading<'a>>,
-    /// The chunks of it to look at: the heading's, or those that may hold the term.
+    /// Its chunks to read: the heading's, or those that may contain the term.
     chunks: Vec<u32>,
 }
 
@@ -201,7 +202,7 @@ impl<'a> Candidate<'a> {
         Ok(Self { document, is_hit: false, heading: None, chunks: passages.of_document(document)? })
     }
 
-    /// Where a chunk and the lines beside it are: the chunks beside it may hold those.
+    /// The range of a chunk and its neighbours, which may contain the neighbouring lines.
     fn surroundings(&self, index: &Index, chunk: u32) -> Result<std::ops::Range<u32>, Error> {
         let all = index.chunks(self.document.segment)?.of(self.document.document).unwrap_or_default();
         Ok(chunk.saturating_sub(1).max(all.start)..chunk.saturating_add(2).min(all.end))
@@ -216,7 +217,7 @@ impl<'a> Candidate<'a> {
         Ok(())
     }
 
-    /// The anchor and quote of its best match; nothing if there is none after all.
+    /// The anchor and quote of its best match; [`None`] if nothing matches.
     fn look(
         &self,
         index: &Index,
@@ -312,7 +313,8 @@ fn by_heading(
     merge.take(most)
 }
 
-/// Which documents the specification has `find` look at: notes under `vault/`, everything with text under `agent/`, and YAML and JSON files at the root.
+/// The documents that the specification has `find` search: notes under `vault/`, all text under `agent/`, and YAML and
+/// JSON files at the root.
 struct Scopes {
     paths: BridgePaths,
     segments: Vec<Ranges>,

@@ -1,4 +1,4 @@
-//! What `find` finds.
+//! The results of `find`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,6 +10,6 @@ pub struct FoundTerm {
     pub(crate) path: String,
     /// The heading that matches or is nearest above the match, as `#anchor`; null if there is none.
     pub(crate) anchor: Option<String>,
-    /// The line that matches and a line on either side; null if only the file name matches.
+    /// The matching line and a line on either side; null if only the file name matches.
     pub(crate) quote: Option<String>,
 }

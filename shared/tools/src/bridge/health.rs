@@ -1,4 +1,4 @@
-//! `health`: is it up, and what does it serve.
+//! `health`: whether the service is up, and its version.
 
 use atlas_mirror::MirrorError;
 use atlas_ops::error::Error;
@@ -7,7 +7,8 @@ use futures::future::join;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Says that the service is up, its version, and the newest published generation of the vault, and when the vault was synced last.
+/// Returns that the service is up, its version, the newest published generation of the vault, and the time of the last
+/// sync.
 pub struct Health;
 
 /// No arguments.
@@ -24,7 +25,7 @@ pub struct Output {
     version: &'static str,
     /// The newest generation of the vault; null if the store does not answer or nothing is published.
     generation: Option<u64>,
-    /// The last sync of the vault with its folder, as far as that was told, which is every five minutes.
+    /// The last sync of the vault with its folder, which is recorded every five minutes.
     #[serde(skip_serializing_if = "Option::is_none")]
     sync: Option<Sync>,
 }
@@ -36,7 +37,8 @@ struct Sync {
     time: String,
     /// The newest generation then.
     generation: u64,
-    /// Whether that is longer ago than the deployment expects: its host may be asleep, and what is published is there nevertheless.
+    /// Whether that is longer ago than the deployment expects: its host may be asleep, but published notes can still be
+    /// read.
     stale: bool,
 }
 
@@ -58,7 +60,7 @@ impl Operation for Health {
         if let Err(error) = &head {
             tracing::warn!(%error, "the newest generation is not known");
         }
-        // A vault that is not published yet is not there; the service is.
+        // An unpublished vault is missing, but the service is up.
         let ok = matches!(head, Ok(_) | Err(MirrorError::NotPublished { .. }));
         let generation = head.ok().map(|snapshot| snapshot.generation());
         let sync = synced.unwrap_or_else(|error| {

@@ -1,17 +1,17 @@
-//! The paths of the Atlas Local Bridge specification. It knows a root folder that contains `vault/`; many
-//! vaults have no such folder, and there `vault/x` means `x`.
+//! The paths of the Atlas Local Bridge specification. Its root folder contains `vault/`; many vaults have no such
+//! folder, and there `vault/x` means `x`.
 
 use atlas_ops::error::Error;
 use atlas_ops::read::index::Index;
 use atlas_vault::VaultPath;
 
-/// The folder that the specification's notes are in.
+/// The folder of the specification's notes.
 pub(crate) const VAULT_FOLDER: &str = "vault/";
 
 /// The note that the specification has tools overwrite with their results; never a result itself.
 pub(crate) const SEARCH_NOTES: &str = "vault/system/search-notes.md";
 
-/// How the specification's paths map to one vault's.
+/// The mapping of the specification's paths to one vault's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BridgePaths {
     /// The root has a folder `vault/`.
@@ -23,12 +23,12 @@ impl BridgePaths {
         Ok(Self { nested: index.has_prefix(VAULT_FOLDER)? })
     }
 
-    /// Those of a vault whose layout is its own.
+    /// The mapping for a vault with another layout.
     pub(crate) const fn of_root() -> Self {
         Self { nested: false }
     }
 
-    /// The folder that all notes of the specification are under: `vault/` or nothing.
+    /// The folder of all notes of the specification: `vault/` or nothing.
     pub(crate) const fn folder(self) -> &'static str {
         if self.nested { VAULT_FOLDER } else { "" }
     }
@@ -38,9 +38,9 @@ impl BridgePaths {
         if self.nested { path } else { path.strip_prefix(VAULT_FOLDER).unwrap_or(path) }
     }
 
-    /// The paths that a link or an `include` may mean, best first; none for what can be no note of the vault.
+    /// The paths that a link or an `include` may mean, best first; empty for an invalid path.
     ///
-    /// `from` is the folder of the note that it stands in.
+    /// `from` is the folder of the linking note.
     pub(crate) fn meanings(self, link: &str, from: Option<&str>) -> Vec<VaultPath> {
         let link = link.trim();
         let note = match link.rsplit('/').next() {
@@ -61,7 +61,7 @@ impl BridgePaths {
     }
 }
 
-/// `link` as seen from `folder`; none if it leaves the vault.
+/// `link` relative to `folder`; [`None`] if it leaves the vault.
 fn join(folder: &str, link: &str) -> Option<String> {
     let mut segments: Vec<&str> = folder.split('/').collect();
     for segment in link.split('/') {

@@ -1,5 +1,5 @@
-//! `query`: two questions that the architecture notes answer, as the Atlas Local Bridge specification has
-//! them: what are the components and responsibilities, and where is something defined. No guessing beyond them.
+//! `query`: answers two kinds of questions from the architecture notes, by the Atlas Local Bridge specification: the
+//! components and responsibilities, and the place of a definition. Other questions get no answer.
 
 use atlas_ops::arguments::Text;
 use atlas_ops::error::{Error, Reason};
@@ -30,20 +30,20 @@ pub struct Arguments {
 pub struct Output {
     /// A sentence.
     answer: String,
-    /// Where it stands.
+    /// Its sources.
     citations: Vec<Citation>,
 }
 
-/// A place in a note.
+/// A quote from a note.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Citation {
     /// The note's path.
     #[schemars(length(min = 1))]
     path: String,
-    /// The heading, as `#anchor`; `#` where there is none.
+    /// The heading, as `#anchor`; `#` if there is none.
     #[schemars(length(min = 1))]
     anchor: String,
-    /// What stands there.
+    /// The quoted text.
     #[schemars(length(min = 1, max = 5000))]
     quote: String,
 }
@@ -52,7 +52,7 @@ const ARCHITECTURE: &str = "vault/architecture/ARCHITECTURE.md";
 const DECISIONS: &str = "vault/architecture/DECISIONS.md";
 /// Most bytes of the components section that are quoted.
 const SECTION_BYTES: usize = 1_200;
-/// How many of the closest headings are named when nothing is found.
+/// The number of closest headings that are named when nothing is found.
 const SUGGESTIONS: usize = 3;
 
 impl Operation for Query {
@@ -73,7 +73,7 @@ impl Operation for Query {
     }
 }
 
-/// The notes that questions are answered from; at least one.
+/// The notes that can answer questions; at least one.
 struct Sources {
     notes: Vec<QuotedNote>,
     architecture: String,
@@ -193,7 +193,7 @@ fn found(term: &str, source: &QuotedNote, line: usize, heading: Option<&atlas_va
     }
 }
 
-/// Says that `what` was not found and names the headings closest to `term`.
+/// The answer that `what` was not found, with the headings closest to `term`.
 fn not_found(sources: &Sources, term: &str, what: &str) -> Output {
     let term = fold::fold(term);
     let mut closest: Vec<(f64, &QuotedNote, &atlas_vault::Heading)> = sources
@@ -222,7 +222,7 @@ fn not_found(sources: &Sources, term: &str, what: &str) -> Output {
     Output { answer, citations }
 }
 
-/// How alike two folded texts are, from 0 to 1: the best of the whole and of any word.
+/// The similarity of two folded texts, from 0 to 1: the best of the whole and of any word.
 fn closeness(term: &str, heading: &str) -> f64 {
     let words = heading
         .split_whitespace()
@@ -230,7 +230,7 @@ fn closeness(term: &str, heading: &str) -> f64 {
     words.fold(strsim::sorensen_dice(term, heading), f64::max)
 }
 
-/// What a question asks after: what stands in quotation marks, or what is left without the words of the question.
+/// The term in a question: the quoted text, or the words besides those of the question.
 fn term_of(question: &str) -> Option<String> {
     for (open, close) in [('"', '"'), ('“', '”'), ('`', '`'), ('\'', '\'')] {
         let quoted =

@@ -1,4 +1,4 @@
-//! The note that `find` leaves behind, as the Atlas Local Bridge specification has it: overwritten by each search.
+//! The note with the results of `find`, by the Atlas Local Bridge specification: each search overwrites it.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use jiff::tz::TimeZone;
 use crate::bridge::found::FoundTerm;
 use crate::bridge::paths::{BridgePaths, SEARCH_NOTES};
 
-/// Writes what was found for `term`. What was found is the answer all the same if that cannot be written: the log says so.
+/// Writes the results for `term`. If that fails, the answer stays valid, and the log has the error.
 pub(crate) async fn leave(
     context: &Context<'_>,
     operation: &Info,

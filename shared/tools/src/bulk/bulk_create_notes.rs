@@ -24,17 +24,17 @@ use super::{Bulk, Planned, Report, UNCONFIRMED, Way, check_count, twice};
 /// Writes up to 200 notes in one commit, each in its mode as write_note does.
 pub struct BulkCreateNotes;
 
-/// Which notes.
+/// The notes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The notes; 200 at most, each path once.
     #[schemars(length(min = 1, max = 200))]
     items: Vec<NewNote>,
-    /// Write none after the first that cannot be written.
+    /// Stop at the first note that cannot be written.
     #[serde(default)]
     stop_on_first_error: bool,
-    /// Write nothing, and return what would be written.
+    /// Write nothing, and return the results that writing would have.
     #[serde(default)]
     dry_run: bool,
     /// Ignored: all notes are written in one commit.
@@ -51,12 +51,12 @@ pub struct Arguments {
 pub struct NewNote {
     /// Its path from the root of the vault; it ends in `.md`.
     path: String,
-    /// Its whole text, properties included unless they are given apart.
+    /// Its whole text, including properties unless `frontmatter` is given.
     content: String,
     /// Its properties, written above the text.
     #[serde(default)]
     frontmatter: Given<Map<String, Value>>,
-    /// How it is written: `create` if not given.
+    /// The mode: `create` if not given.
     #[serde(default)]
     mode: Mode,
     /// Ignored: the call has one key for all items.
@@ -72,7 +72,7 @@ pub struct Item {
     path: String,
     /// Whether the note was written, or on a dry run could be.
     ok: bool,
-    /// How.
+    /// The mode used.
     #[serde(skip_serializing_if = "Option::is_none")]
     mode_used: Option<Mode>,
     /// SHA-256 of its bytes, in hex.
@@ -127,12 +127,12 @@ struct Writing<'a> {
     context: &'a Context<'a>,
     items: &'a [NewNote],
     paths: Vec<VaultPath>,
-    /// Whether none is written after the first that cannot be.
+    /// Whether to stop at the first note that cannot be written.
     stop: bool,
 }
 
 impl Writing<'_> {
-    /// The note to write, if it is another than the one that is there, and its hash.
+    /// The hash of the new note, and the note unless it equals the existing one.
     fn written(&self, item: &NewNote, path: &VaultPath, found: Option<&Found>) -> Result<(Hash, Option<New>), Error> {
         Condition::Mode(item.mode, None).check(path.as_str(), found)?;
         let text = writable::with_properties(item.frontmatter.as_ref(), &item.content)?;

@@ -1,4 +1,4 @@
-//! `bulk_move_notes`: moves many notes, with the links to them.
+//! `bulk_move_notes`: moves many notes, and updates the links to them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use super::{Bulk, Planned, Report, Way, check_count, twice};
 /// Moves up to 100 notes in one commit, and updates the links that the moves would break.
 pub struct BulkMoveNotes;
 
-/// Which notes, and where to.
+/// The notes, and their new paths.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The notes; 100 at most.
     #[schemars(length(min = 1, max = 100))]
     moves: Vec<OneMove>,
-    /// Rewrite the links of all notes, so that they mean what they meant.
+    /// Update the links of all notes, so that they keep their meaning.
     #[serde(default = "arguments::yes")]
     update_backlinks: bool,
     /// Move nothing, and return what would be moved; true if not given.
@@ -37,26 +37,26 @@ pub struct Arguments {
     message: Given<Message>,
 }
 
-/// The result for one note.
+/// One move.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OneMove {
     /// Its path from the root of the vault; it ends in `.md`.
     from: String,
-    /// Its new path, where there must be no note, or one that is moved too; it ends in `.md`.
+    /// Its new path, which must be free or belong to a note that is moved too; it ends in `.md`.
     to: String,
 }
 
 /// The result of one item.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Item {
-    /// The path that it had.
+    /// The old path.
     from: String,
-    /// The path that it has, or was to have.
+    /// The new path.
     to: String,
-    /// Whether it was moved, or could be.
+    /// Whether it was moved, or on a dry run could be.
     ok: bool,
-    /// How many links to it were rewritten, in notes that are not moved; absent if some cannot be moved.
+    /// The number of updated links to it, in notes that are not moved; absent if a move fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     backlinks_updated: Option<usize>,
     /// Why it failed, or on a dry run would fail.
@@ -69,7 +69,7 @@ pub struct Item {
 pub struct Output {
     #[serde(flatten)]
     report: Report<Item>,
-    /// How many links were rewritten, in notes that are not moved.
+    /// The number of updated links, in notes that are not moved.
     total_backlinks_updated: usize,
 }
 
@@ -81,7 +81,7 @@ impl Operation for BulkMoveNotes {
         name: "bulk_move_notes",
         title: "Move many notes",
         description: "Moves up to 100 notes in one commit, and updates the links that the moves would break. Notes may take each other's places. If one cannot be moved none is, and the error lists each (bulk_partial). It is a dry run unless dry_run is false; then a person has to confirm it. For one note take move_note. Example: {\"moves\": [{\"from\": \"Inbox/a.md\", \"to\": \"Projects/a.md\"}], \"dry_run\": false}",
-        // What links to it, and where, is told.
+        // The result reveals the number of links to it.
         scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault, Scope::BulkVault],
         destructive: true,
         tags: &["notes", "links", "bulk"],
@@ -127,7 +127,7 @@ impl Operation for BulkMoveNotes {
 struct MovingAll<'a>(Moving<'a>);
 
 impl MovingAll<'_> {
-    /// For each way why it cannot be gone whatever is there.
+    /// For each move the reason why it is impossible whatever exists, if there is one.
     fn problems(&self) -> Vec<Option<Error>> {
         let (mut left, mut reached) = (HashSet::new(), HashSet::new());
         let mut problems = Vec::new();
@@ -147,7 +147,7 @@ impl MovingAll<'_> {
 }
 
 impl Bulk for MovingAll<'_> {
-    /// None where others cannot be moved.
+    /// [`None`] if another move fails.
     type Done = Option<Moved>;
     type Item = Item;
 

@@ -1,4 +1,4 @@
-//! `bulk_set_property`: gives many notes a property.
+//! `bulk_set_property`: sets a property of many notes.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,10 +23,10 @@ use serde_json::Value;
 
 use super::{Bulk, Planned, Report, UNCONFIRMED, Way, check_count, twice};
 
-/// Gives up to 500 notes a property, in one commit.
+/// Sets a property of up to 500 notes, in one commit.
 pub struct BulkSetProperty;
 
-/// Which notes, and what property.
+/// The notes, and the property.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -37,10 +37,10 @@ pub struct Arguments {
     key: Text<1024>,
     /// Its value: a string, number, boolean, null, list or map.
     value: Value,
-    /// Change none after the first that cannot be changed.
+    /// Stop at the first note that cannot be changed.
     #[serde(default)]
     stop_on_first_error: bool,
-    /// Change nothing, and return what would be changed.
+    /// Change nothing, and return the results that the changes would have.
     #[serde(default)]
     dry_run: bool,
     /// Ignored: all notes are changed in one commit.
@@ -58,18 +58,19 @@ pub struct Item {
     path: String,
     /// Whether the property was set, or on a dry run could be.
     ok: bool,
-    /// The value before. Absent if the note did not have the property, or if the values of all notes are more than 64 KiB.
+    /// The value before. Absent if the note did not have the property, or if the values of all notes are more than 64
+    /// KiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Value")]
     prev_value: Option<Value>,
-    /// Why it cannot.
+    /// Why it failed, or on a dry run would fail.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<ItemError>,
 }
 
 /// Most notes.
 const MAX_PATHS: usize = 500;
-/// Most bytes of values that are told, and kept to be told again.
+/// Most bytes of values that are returned and stored.
 const MAX_VALUES: usize = 64 << 10;
 
 impl Operation for BulkSetProperty {
@@ -116,11 +117,11 @@ struct Setting<'a> {
     key: &'a str,
     edit: Edit,
     paths: Vec<VaultPath>,
-    /// Whether none is changed after the first that cannot be.
+    /// Whether to stop at the first note that cannot be changed.
     stop: bool,
 }
 
-/// What a note had. A keyed commit keeps it.
+/// A note's value before. A keyed commit stores it.
 #[derive(Clone, Serialize, Deserialize)]
 struct Had {
     #[serde(default, skip_serializing_if = "Given::is_left_out")]
@@ -128,7 +129,7 @@ struct Had {
 }
 
 impl Setting<'_> {
-    /// The note with the property, if it is another than the one that is there, and what it had.
+    /// The note with the property, unless it is unchanged, and its value before.
     fn changed(&self, path: &VaultPath, found: Option<&Found>) -> Result<(Had, Option<New>), Error> {
         let found = found.ok_or_else(|| notes::missing(path.as_str()))?;
         if found.record.blob.is_some() {

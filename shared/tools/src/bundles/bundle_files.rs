@@ -1,4 +1,4 @@
-//! `bundle_files`: the texts of some notes in one.
+//! `bundle_files`: the texts of some notes in one text.
 
 use std::collections::HashSet;
 
@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{Bundle, Format, MaxBytes};
 
-/// Most files that are asked for.
+/// Most files of one call.
 const MAX_FILES: usize = 200;
 
-/// Gives the texts of up to 200 notes as one text, in the order in which they are named and up to a size.
+/// Returns the texts of up to 200 notes as one text, in the order of the paths and up to a size.
 pub struct BundleFiles;
 
-/// Which files.
+/// The files.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -31,7 +31,7 @@ pub struct Arguments {
     /// Include the notes' frontmatter; true if not given.
     #[serde(default = "arguments::yes")]
     include_frontmatter: bool,
-    /// How the bundle is written.
+    /// The format of the bundle.
     #[serde(default)]
     format: Format,
 }
@@ -41,13 +41,13 @@ pub struct Arguments {
 pub struct Output {
     /// The texts, in the order of the paths.
     bundle: String,
-    /// How many files it has.
+    /// The number of files in it.
     file_count: usize,
     /// Its bytes.
     total_bytes: usize,
-    /// Whether something did not fit: what comes after that is left out.
+    /// Whether it was cut before a file that does not fit.
     truncated: bool,
-    /// The paths at which there is no text; absent if there are none.
+    /// The paths without a text; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing_paths: Vec<String>,
 }

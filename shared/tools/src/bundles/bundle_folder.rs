@@ -1,4 +1,4 @@
-//! `bundle_folder`: the texts of a folder's notes in one.
+//! `bundle_folder`: the texts of a folder's notes in one text.
 
 use atlas_ops::arguments::{self, Bounded, Root, Text, invalid_input};
 use atlas_ops::error::Error;
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{Bundle, BundledFile, Format, MaxBytes};
 
-/// Most extensions that are asked for.
+/// Most extensions of one call.
 const MAX_EXTENSIONS: usize = 50;
 
-/// Gives the texts of all notes of a folder, and of the folders in it, as one text, in path order and up to a size.
+/// Returns the texts of all notes of a folder, and of the folders in it, as one text, in path order and up to a size.
 pub struct BundleFolder;
 
-/// Which folder, and how much of it.
+/// The folder, and limits.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -28,14 +28,14 @@ pub struct Arguments {
     /// Largest size of the bundle in bytes; 500,000 if not given.
     #[serde(default)]
     max_bytes: MaxBytes,
-    /// What the files' names end with, with or without the dot, in any case; `.md` if not given.
+    /// File name extensions, with or without the dot, in any case; `.md` if not given.
     #[serde(default = "notes")]
     #[schemars(length(max = 50))]
     extensions: Vec<Text<50>>,
     /// Include the notes' frontmatter; true if not given.
     #[serde(default = "arguments::yes")]
     include_frontmatter: bool,
-    /// How the bundle is written.
+    /// The format of the bundle.
     #[serde(default)]
     format: Format,
 }
@@ -51,11 +51,11 @@ pub struct Output {
     root: String,
     /// The texts.
     bundle: String,
-    /// How many files it has.
+    /// The number of files in it.
     file_count: usize,
     /// Its bytes.
     total_bytes: usize,
-    /// Whether the folder has more than the bundle: what comes after the first file that does not fit is left out.
+    /// Whether the folder has more files: the bundle ends before the first that does not fit.
     truncated: bool,
     /// The files, in path order.
     files: Vec<BundledFile>,
@@ -109,7 +109,7 @@ fn extension(written: &str) -> String {
     format!(".{}", written.trim_start_matches('.').to_ascii_lowercase())
 }
 
-/// The files below `root` whose names end so, by path.
+/// The files below `root` with these extensions, by path.
 fn files(index: &Index, root: &Root, extensions: &[String]) -> Result<Vec<DocumentRef>, Error> {
     let mut found = Vec::new();
     for segment in index.segments() {

@@ -15,20 +15,20 @@ use super::{check_count, path, refused, seed};
 /// Creates a canvas.
 pub struct CreateCanvas;
 
-/// Where, and what is on it.
+/// The path, and the content.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its path from the root of the vault; it ends in `.canvas`.
     path: String,
-    /// Its nodes, the last in front: each with `type` (`text`, `file`, `link`, `group`), `x`, `y`, `width`, `height`, and `text`, `file`, `url` or
-    /// `label`. One without an `id` gets one; none if not given.
+    /// Its nodes, the last in front: each with `type` (`text`, `file`, `link`, `group`), `x`, `y`, `width`, `height`,
+    /// and `text`, `file`, `url` or `label`. A missing `id` is added; none if not given.
     #[serde(default)]
     nodes: Vec<Fields>,
-    /// Its edges: each with `fromNode` and `toNode`, ids of nodes. One without an `id` gets one; none if not given.
+    /// Its edges: each with `fromNode` and `toNode`, ids of nodes. A missing `id` is added; none if not given.
     #[serde(default)]
     edges: Vec<Fields>,
-    /// Replace the canvas that is there, which a person has to confirm.
+    /// Replace an existing canvas, which a person has to confirm.
     #[serde(default)]
     overwrite: bool,
     /// Ignored: a folder exists as soon as it has a file.
@@ -37,7 +37,7 @@ pub struct Arguments {
     create_dirs: bool,
 }
 
-/// A canvas that was created.
+/// The created canvas.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// Its path.
@@ -45,9 +45,9 @@ pub struct Output {
     /// When it was created.
     #[schemars(with = "String", extend("format" = "date-time"))]
     created_at: Timestamp,
-    /// How many nodes it has.
+    /// The number of its nodes.
     node_count: usize,
-    /// How many edges it has.
+    /// The number of its edges.
     edge_count: usize,
     /// SHA-256 of the file, in hex.
     content_hash: String,
@@ -55,7 +55,7 @@ pub struct Output {
     node_ids: Vec<String>,
 }
 
-/// What is told of a canvas that was created.
+/// The result that a keyed commit stores.
 struct Told {
     node_ids: Vec<String>,
     edge_count: usize,
@@ -81,7 +81,7 @@ impl Operation for CreateCanvas {
     }
 
     fn needs_confirmation(_: &Arguments) -> bool {
-        // Only where there is one, which is seen when it is written.
+        // Only if a canvas exists, which is known at the write.
         false
     }
 

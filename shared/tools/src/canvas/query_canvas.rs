@@ -1,4 +1,4 @@
-//! `query_canvas`: the nodes of many canvases that meet conditions.
+//! `query_canvas`: the nodes of many canvases that match a filter.
 
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ use crate::attachments::list_attachments::files;
 /// Finds nodes of canvases.
 pub struct QueryCanvas;
 
-/// Which canvases, and which nodes.
+/// The canvases, and a filter of nodes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -32,17 +32,17 @@ pub struct Arguments {
     /// Only canvases in this folder; all if not given.
     #[serde(default)]
     root: String,
-    /// What the nodes must be like.
+    /// The conditions for nodes.
     filter: Filter,
     /// Most nodes to return; 100 if not given, at most 1,000.
     #[serde(default)]
     limit: Limit,
-    /// The `cursor` of the page before.
+    /// The `cursor` of the previous page.
     #[serde(default)]
     cursor: Given<Text<4096>>,
 }
 
-/// What a node must be like: all that is given. Letters of either case are the same.
+/// The conditions for a node, all of which must hold. Case does not matter.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filter {
@@ -52,13 +52,13 @@ pub struct Filter {
     /// Only of this color: `1` to `6`, or as `#ff0000`.
     #[serde(default)]
     color: Given<Text<50>>,
-    /// Only nodes that show a file with this in its path.
+    /// Only nodes with a file whose path contains this.
     #[serde(default)]
     file_path_contains: Given<Text<1000>>,
-    /// Only nodes with this in their text or label.
+    /// Only nodes whose text or label contains this.
     #[serde(default)]
     text_contains: Given<Text<1000>>,
-    /// Only nodes with an edge to the node of this id.
+    /// Only nodes with an edge to the node with this id.
     #[serde(default)]
     has_edge_to: Given<Text<1000>>,
 }
@@ -83,14 +83,14 @@ pub struct FoundNode {
 pub struct Output {
     #[serde(flatten)]
     page: Page<FoundNode>,
-    /// Files that are no canvases although they are called so; at most 100.
+    /// Files named like canvases that cannot be read; at most 100.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unreadable: Vec<String>,
 }
 
 const MAX_PATHS: usize = 200;
 const MAX_UNREADABLE: usize = 100;
-/// Most bytes of canvases that are looked through.
+/// Most bytes of canvases that are searched.
 const MAX_TEXT_BYTES: u64 = 32 << 20;
 const SNIPPET_CHARS: usize = 200;
 
@@ -163,7 +163,7 @@ impl Operation for QueryCanvas {
     }
 }
 
-/// Adds the nodes of a canvas that are as the filter says.
+/// Adds the nodes of a canvas that match the filter.
 fn add(canvas: &Canvas<'_>, path: &str, filter: &Filter, found: &mut Vec<FoundNode>) {
     let linked: Option<HashSet<&str>> = filter.has_edge_to.as_ref().map(|to| {
         let leads = |edge: &&Fields| text(edge, "toNode") == Some(to.as_str());

@@ -17,7 +17,7 @@ use super::{path, refused, too_large};
 /// Reads a canvas.
 pub struct ReadCanvas;
 
-/// Which canvas.
+/// The canvas.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -30,14 +30,16 @@ pub struct Arguments {
 pub struct Output {
     /// Its path.
     path: String,
-    /// Its nodes, the last in front. Each has `id`, `type` (`text`, `file`, `link`, `group`), `x`, `y`, `width`, `height`; and by its type `text`,
-    /// `file` (with `subpath`), `url` or `label`; may have `color`, and what plugins add.
+    /// Its nodes, the last in front. Each has `id`, `type` (`text`, `file`, `link`, `group`), `x`, `y`, `width`,
+    /// `height`; and by its type `text`, `file` (with `subpath`), `url` or `label`; may have `color`, and fields of
+    /// plugins.
     nodes: Vec<Fields>,
-    /// Its edges. Each has `id`, `fromNode`, `toNode`; may have `fromSide`, `toSide`, `fromEnd`, `toEnd`, `color`, `label`, and what plugins add.
+    /// Its edges. Each has `id`, `fromNode`, `toNode`; may have `fromSide`, `toSide`, `fromEnd`, `toEnd`, `color`,
+    /// `label`, and fields of plugins.
     edges: Vec<Fields>,
     /// SHA-256 of the file, in hex.
     content_hash: String,
-    /// Whether the canvas has more nodes or edges than the answer has room for.
+    /// Whether the canvas has more nodes or edges than fit into the answer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     overflow: bool,
 }

@@ -1,4 +1,4 @@
-//! `update_canvas`: adds, removes and changes nodes and edges of a canvas, and leaves every other byte as it is.
+//! `update_canvas`: adds, removes and changes nodes and edges of a canvas, and keeps every other byte.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use super::{MAX_REMOVED, check_count, path, refused, seed};
 /// Changes a canvas.
 pub struct UpdateCanvas;
 
-/// Which canvas, and what becomes of it.
+/// The canvas, and its changes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -31,7 +31,7 @@ pub struct Arguments {
     /// Edges to add: as for create_canvas; none if not given.
     #[serde(default)]
     add_edges: Vec<Fields>,
-    /// Ids of nodes to remove; their edges go too; none if not given.
+    /// Ids of nodes to remove, with their edges; none if not given.
     #[serde(default)]
     remove_node_ids: Vec<String>,
     /// Ids of edges to remove; none if not given.
@@ -47,31 +47,31 @@ pub struct Arguments {
     if_match: Given<Versions>,
 }
 
-/// What was done.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The canvas's path.
     path: String,
-    /// When it was last changed: now, unless it is as it was.
+    /// When it was last changed: now, unless nothing changed.
     #[schemars(with = "String", extend("format" = "date-time"))]
     updated_at: Timestamp,
-    /// How many nodes and edges changed.
+    /// The number of changed nodes and edges.
     applied: Applied,
-    /// The ids of the nodes that were added, in the order of the argument.
+    /// The ids of the added nodes, in the order of the argument.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     added_node_ids: Vec<String>,
     /// SHA-256 of the file, in hex.
     content_hash: String,
 }
 
-/// How many nodes and edges changed.
+/// The number of changed nodes and edges.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct Applied {
     nodes_added: usize,
     nodes_removed: usize,
     nodes_updated: usize,
     edges_added: usize,
-    /// With those of removed nodes.
+    /// Including those of removed nodes.
     edges_removed: usize,
     edges_updated: usize,
 }
@@ -81,7 +81,7 @@ impl Operation for UpdateCanvas {
         name: "update_canvas",
         title: "Change a canvas",
         description: "Adds, removes and changes nodes and edges of a canvas by their ids, and leaves every other byte of the file as it is. Read the ids with read_canvas. A person has to confirm that more than 10 nodes are removed. Example: {\"path\": \"Boards/Plan.canvas\", \"update_nodes\": {\"a\": {\"color\": \"4\"}}, \"add_edges\": [{\"fromNode\": \"a\", \"toNode\": \"b\"}]}",
-        // It tells what is there.
+        // The result reveals the canvas's content.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["canvas"],

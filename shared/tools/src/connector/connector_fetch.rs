@@ -1,4 +1,4 @@
-//! `connector_fetch`: `read_note` in the shape that connectors of chat applications expect.
+//! `connector_fetch`: `read_note` in the form that connectors of chat applications expect.
 
 use atlas_access::Access;
 use atlas_ops::arguments::ReadPath;
@@ -12,14 +12,14 @@ use serde_json::{Map, Value};
 use crate::notes::read_note::{self, ReadNote};
 use crate::search::ranking::title;
 
-/// Returns the text of a note that connector_search found, with its title and address.
+/// Returns the text of a note found by connector_search, with its title and address.
 pub struct ConnectorFetch;
 
-/// Which note.
+/// The note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// Its id, as connector_search gives it: its path.
+    /// Its id from connector_search: its path.
     id: ReadPath,
 }
 
@@ -32,13 +32,13 @@ pub struct Output {
     title: String,
     /// Its text.
     text: String,
-    /// What to cite it by: `atlas://vault/path`.
+    /// The address to cite: `atlas://vault/path`.
     url: String,
-    /// What else is known of it.
+    /// Further data.
     metadata: Metadata,
 }
 
-/// What is known of a note.
+/// Further data on a note.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Metadata {
     /// Its properties; null if it has none or they cannot be read.
@@ -47,7 +47,7 @@ pub struct Metadata {
     bytes: u64,
     /// SHA-256 of its bytes, in hex.
     sha256: String,
-    /// Whether the text is only its beginning.
+    /// Whether the text is cut.
     truncated: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `connector_search`: `search` in the shape that connectors of chat applications expect: what was found, to be fetched by id.
+//! `connector_search`: `search` in the form that connectors of chat applications expect: results to fetch by id.
 
 use atlas_ops::arguments::Exact;
 use atlas_ops::error::Error;
@@ -12,7 +12,7 @@ use crate::search::{self, Mode, Search, SearchResult};
 /// Finds notes by words, best first, and returns an id, a title and an address of each.
 pub struct ConnectorSearch;
 
-/// What to look for.
+/// The search.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -20,21 +20,21 @@ pub struct Arguments {
     query: Exact<1000>,
 }
 
-/// What was found.
+/// The results.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// The notes that say most, best first.
+    /// The most relevant notes, best first.
     results: Vec<Hit>,
 }
 
 /// A note.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Hit {
-    /// What `connector_fetch` takes: the note's path.
+    /// The id for `connector_fetch`: the note's path.
     id: String,
     /// Its title.
     title: String,
-    /// What to cite it by: `atlas://vault/path`.
+    /// The address to cite: `atlas://vault/path`.
     url: String,
 }
 

@@ -1,4 +1,4 @@
-//! The tools that stand for operations: they find them, describe them and call them, all or those of one domain.
+//! The tools that find, describe and call operations: all of them, or those of one domain.
 
 use atlas_ops::arguments::{self, Bounded, Given, Written};
 use atlas_ops::{Entry, Error, Reason, sorted};
@@ -14,18 +14,18 @@ pub(super) const FIND: &str = "find_capability";
 pub(super) const DESCRIBE: &str = "describe_capability";
 pub(super) const CALL: &str = "call_capability";
 const NAME: &str = "Its name.";
-/// What the name of a domain's tool ends with.
+/// The suffix of a domain's tool.
 const DOMAIN: &str = "_domain";
 const DEFAULT_LIMIT: usize = 5;
 const MAX_LIMIT: u32 = 100;
 /// Most bytes of a query.
 const MAX_QUERY: usize = 500;
-/// Most names to suggest for one that there is not.
+/// Most suggestions for an unknown name.
 const SUGGESTIONS: usize = 5;
-/// How like a name must be to be suggested, from 0 to 1.
+/// The least similarity of a suggestion, from 0 to 1.
 const LIKENESS: f64 = 0.6;
 
-/// What to look for.
+/// The search.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FindArguments {
@@ -35,14 +35,14 @@ struct FindArguments {
     limit: Given<Bounded<1, MAX_LIMIT>>,
 }
 
-/// Which capability.
+/// The capability.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DescribeArguments {
     name: String,
 }
 
-/// Which capability, and its arguments. The other names are those of obsidian-tc's program.
+/// The capability, and its arguments. The other names are those of obsidian-tc's program.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CallArguments {
@@ -52,7 +52,7 @@ struct CallArguments {
     arguments: Map<String, Value>,
 }
 
-/// The tool of this name that stands for operations.
+/// The tool with this name that calls operations.
 pub(super) fn tool(toolbox: &Toolbox<'_>, name: &str) -> Option<Tool> {
     match name {
         FIND => Some(finder()),
@@ -65,7 +65,7 @@ pub(super) fn tool(toolbox: &Toolbox<'_>, name: &str) -> Option<Tool> {
     }
 }
 
-/// What a call of a tool that stands for operations comes to; none if there is none of this name.
+/// The meaning of a call of such a tool; [`None`] if there is none with this name.
 pub(super) fn resolve(
     toolbox: &Toolbox<'_>,
     name: &str,
@@ -89,7 +89,7 @@ fn find(toolbox: &Toolbox<'_>, arguments: Map<String, Value>) -> Result<Value, E
     let found: Vec<(usize, f64)> = match &*query {
         None => (0..all.len()).map(|index| (index, 0.0)).collect(),
         Some(query) => {
-            // Names and titles say more than descriptions do.
+            // Names and titles count more than descriptions.
             let text = |entry: &&Entry| {
                 let info = &entry.info;
                 let words = info.name.replace('_', " ");
@@ -149,7 +149,7 @@ fn call(
     Ok(Resolved::Call(capability(toolbox, &name, is_meant)?, arguments))
 }
 
-/// The operation of this name, which may be called without being shown.
+/// The operation with this name, which may be called even if it is not listed.
 fn capability(toolbox: &Toolbox<'_>, name: &str, is_meant: impl Fn(&Entry) -> bool) -> Result<&'static Entry, Error> {
     toolbox.operation(name).filter(|entry| is_meant(entry)).ok_or_else(|| {
         let message = "there is no such capability here: call find_capability with a few words for what you want to do";
@@ -159,7 +159,7 @@ fn capability(toolbox: &Toolbox<'_>, name: &str, is_meant: impl Fn(&Entry) -> bo
     })
 }
 
-/// Those of `names` that are most like `name`, the most like first.
+/// Those of `names` that are most similar to `name`, the most similar first.
 fn like(names: impl Iterator<Item = &'static str>, name: &str) -> Vec<&'static str> {
     let name = name.get(..name.floor_char_boundary(64)).unwrap_or_default();
     let mut like: Vec<(f64, &str)> = names
@@ -219,7 +219,7 @@ pub(super) fn of_domain(tag: &str, members: &[&Entry]) -> Tool {
     calling(&format!("{tag}{DOMAIN}"), &format!("Capabilities: {tag}"), &description, name, hints)
 }
 
-/// A tool that calls the capability that its argument `name` says.
+/// A tool that calls the capability given by its argument `name`.
 fn calling(tool: &str, title: &str, description: &str, name: Value, hints: Hints) -> Tool {
     let arguments = json!({ "description": "Its arguments, as its inputSchema says.", "type": "object" });
     let properties = json!({ "name": name, "arguments": arguments });

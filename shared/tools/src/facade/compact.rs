@@ -1,15 +1,15 @@
-//! Schemas of arguments with what an agent needs to make a call, and no more: the server still checks all of it.
+//! Schemas of arguments reduced to what an agent needs to make a call: the server still checks everything.
 
 use serde_json::{Map, Value};
 
-/// What only a validator needs.
+/// Keywords that only a validator needs.
 const DROPPED: [&str; 7] =
     ["$schema", "additionalProperties", "format", "maxItems", "maxLength", "minItems", "minLength"];
 
 /// A bound that no sensible call meets.
 const LARGE: u64 = 10_000;
 
-/// `schema` of an object with those of its properties that `keeps` keeps, in fewer bytes.
+/// The `schema` of an object with only the properties that `keeps` accepts, in fewer bytes.
 pub(super) fn schema(mut schema: Map<String, Value>, keeps: impl Fn(&str) -> bool) -> Map<String, Value> {
     schema.remove("description");
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
@@ -23,7 +23,7 @@ fn shortened(schema: &mut Map<String, Value>) {
     for name in DROPPED {
         schema.remove(name);
     }
-    // A default says what the description says.
+    // The description repeats the default.
     if schema.contains_key("description") {
         schema.remove("default");
     }
@@ -31,7 +31,7 @@ fn shortened(schema: &mut Map<String, Value>) {
         schema.remove("oneOf");
         schema.insert("enum".to_owned(), choices);
     }
-    // The values say of what type they are.
+    // The values show their type.
     if schema.contains_key("enum") || schema.contains_key("const") {
         schema.remove("type");
     }
@@ -39,7 +39,7 @@ fn shortened(schema: &mut Map<String, Value>) {
         schema.remove("maximum");
         schema.remove("minimum");
     }
-    // A count is none that is less.
+    // A count is never less.
     if schema.get("minimum").and_then(Value::as_u64).is_some_and(|minimum| minimum < 2) {
         schema.remove("minimum");
     }
@@ -53,7 +53,7 @@ fn shortened(schema: &mut Map<String, Value>) {
                 items.iter_mut().filter_map(Value::as_object_mut).for_each(shortened);
             }
             ("items", Value::Object(member)) => {
-                // The list says it.
+                // The list repeats it.
                 member.remove("description");
                 shortened(member);
             }

@@ -1,8 +1,8 @@
-//! What an agent is told of the tools together. It names only tools that the caller sees.
+//! Instructions for agents on all tools. They name only tools that the caller sees.
 
 use super::{Facade, Toolbox};
 
-/// Sentences, each with the tools that it names: it is said where all of them are listed.
+/// Sentences, each with the tools that it names; included if all of them are listed.
 const SENTENCES: &[(&[&str], &str)] = &[
     (
         &["search", "read_note"],
@@ -42,7 +42,7 @@ const SENTENCES: &[(&[&str], &str)] = &[
 ];
 
 impl Toolbox<'_> {
-    /// What clients tell agents of these tools.
+    /// The instructions that clients pass to agents.
     pub fn instructions(&self) -> String {
         let listed = self.listed();
         let is_listed = |name: &&str| listed.iter().any(|tool| tool.name == **name);

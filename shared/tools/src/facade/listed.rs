@@ -1,4 +1,4 @@
-//! Which tools each facade lists.
+//! The tools of each facade.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use atlas_ops::pipeline::gates::VAULT;
 
 use super::{Facade, Tool, Toolbox, capabilities, compact, of};
 
-/// Operations by name, each with arguments that a short list leaves out: they are rarely needed, and `find_capability` shows them.
+/// Operations by name, each with the rarely used arguments that a short list omits; `find_capability` shows them.
 pub(super) type Chosen = &'static [(&'static str, &'static [&'static str])];
 
-/// What an agent needs to read notes and to write them.
+/// The tools to read and write notes.
 pub(super) const AGENT: Chosen = &[
     ("search", &["explain"]),
     ("read_note", &["include_content", "include_frontmatter", "include_stats"]),
@@ -40,7 +40,7 @@ pub(super) const VAULT_MCP: Chosen = &[
     ("vault_sync", &[]),
 ];
 
-/// What an agent needs in a folder of code.
+/// The tools for a folder of code.
 pub(super) const CODE: Chosen = &[
     ("atlas_pack", &[]),
     ("atlas_find_duplicates", &[]),
@@ -49,16 +49,16 @@ pub(super) const CODE: Chosen = &[
     ("atlas_index", &[]),
 ];
 
-/// The names that chat connectors expect, and the operations that they mean.
+/// The names that chat connectors expect, and their operations.
 const CONNECTOR: [(&str, &str); 2] = [("search", "connector_search"), ("fetch", "connector_fetch")];
 
-/// The operation that a chat connector means by this name.
+/// The operation of a chat connector's name.
 pub(super) fn of_connector(name: &str) -> Option<&'static str> {
     CONNECTOR.iter().find(|(shown, _)| *shown == name).map(|(_, operation)| *operation)
 }
 
 impl Toolbox<'_> {
-    /// The tools that a list shows to the caller.
+    /// The tools listed for the caller.
     pub fn listed(&self) -> Vec<Tool> {
         let with = |tools: Vec<Tool>, others: &[&str]| {
             let others = others.iter().filter_map(|name| capabilities::tool(self, name));
@@ -83,7 +83,7 @@ impl Toolbox<'_> {
         }
     }
 
-    /// Those of `chosen` that are shown, with what an agent needs of them.
+    /// Those of `chosen` that the caller may call, in short form.
     fn chosen(&self, chosen: Chosen) -> Vec<Tool> {
         let tool = |(name, rare): &(&str, &[&str])| {
             let entry = self.shown().find(|entry| entry.info.name == *name)?;
@@ -92,7 +92,7 @@ impl Toolbox<'_> {
         chosen.iter().filter_map(tool).collect()
     }
 
-    /// The tool that `entry` is, without `rare` arguments and what else an agent can do without.
+    /// The tool of `entry`, without `rare` arguments and other fields that an agent does not need.
     pub(super) fn compact(&self, entry: &Entry, rare: &[&str]) -> Tool {
         let tool = of(entry);
         let names_vault = self.vaults().nth(1).is_some();
@@ -100,7 +100,7 @@ impl Toolbox<'_> {
         Tool { input, output: None, ..tool }
     }
 
-    /// The operations that are shown, by tag.
+    /// The listed operations, by tag.
     pub(super) fn domains(&self) -> BTreeMap<&'static str, Vec<&'static Entry>> {
         let mut domains: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for entry in self.shown() {

@@ -1,12 +1,12 @@
-//! Pictures and sounds in answers, which agents take as content of that type.
+//! Pictures and sounds in answers, which agents accept as content of that type.
 
 use serde_json::Value;
 
 use crate::attachments::is_picture;
 
-/// Where an answer has the bytes of a file, in base64.
+/// The field with the bytes of a file, in base64.
 const DATA: &str = "data_base64";
-/// Where it has their media type, if that is not the file's.
+/// The field with their media type, if it differs from the file's.
 const DATA_MIME: &str = "data_mime";
 
 /// A picture or a sound.
@@ -20,7 +20,7 @@ pub struct Media {
     pub data: String,
 }
 
-/// Takes a picture or a sound out of an answer that has its bytes and its media type.
+/// Takes a picture or a sound out of an answer with its bytes and media type.
 pub fn take_media(answer: &mut Value) -> Option<Media> {
     let mime = answer.get(DATA_MIME).or_else(|| answer.get("mime"))?.as_str()?.to_owned();
     let is_audio = mime.starts_with("audio/");

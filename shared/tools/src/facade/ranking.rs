@@ -1,11 +1,11 @@
-//! Which of some texts fit words best, by BM25.
+//! Ranks texts by words, with BM25.
 
 use std::collections::HashMap;
 
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
-/// The indexes of the `texts` that have a word of `query`, with how well they fit: best first, and of equals the first.
+/// The indexes and scores of the `texts` with a word of `query`, best first; of equal ones the first.
 pub(super) fn ranked(texts: &[String], query: &str) -> Vec<(usize, f64)> {
     let texts: Vec<HashMap<String, f64>> = texts.iter().map(|text| counts(text)).collect();
     let length = |counts: &HashMap<String, f64>| counts.values().sum::<f64>();
@@ -37,7 +37,7 @@ const COMMON: [&str; 44] = [
     "the", "there", "this", "to", "want", "was", "what", "when", "where", "which", "with",
 ];
 
-/// The words of a text that say something, in lower case and in the singular, and how often each stands there.
+/// The meaningful words of a text, in lower case and in the singular, and the number of occurrences.
 fn counts(text: &str) -> HashMap<String, f64> {
     let mut counts = HashMap::new();
     for word in text.split(|letter: char| !letter.is_alphanumeric()) {

@@ -52,7 +52,7 @@ fn who_may_nothing_sees_nothing_of_the_vault() {
     assert_eq!(toolbox.instructions().matches("search").count(), 0);
 }
 
-/// What clients ask people about depends on it.
+/// Clients' questions to people depend on it.
 #[test]
 fn each_operation_gives_the_hints_that_hold() {
     let reads = Hints { changes_nothing: true, destructive: false, idempotent: false, asks_outside: false };
@@ -145,7 +145,7 @@ fn each_operation_gives_the_hints_that_hold() {
     }
 }
 
-/// An example that cannot be called teaches the wrong thing.
+/// An invalid example teaches the wrong thing.
 #[test]
 fn examples_name_arguments_that_there_are() {
     let (atlas, caller) = (empty(), Caller::trusted("test"));

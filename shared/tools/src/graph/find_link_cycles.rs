@@ -13,7 +13,7 @@ use super::path;
 /// Lists cycles of links.
 pub struct FindLinkCycles;
 
-/// How many.
+/// Limits.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -25,12 +25,12 @@ pub struct Arguments {
 /// Cycles of links.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// How many cycles are returned.
+    /// The number of cycles returned.
     total: usize,
-    /// How many notes are on a cycle.
+    /// The number of notes on cycles.
     note_count: usize,
-    /// The cycles, the shorter ones first. Each is a list of paths whose notes link from one to the next; the last is the first again. If
-    /// there are fewer than `limit`, every note that is on a cycle is on one of these.
+    /// The cycles, the shorter ones first. Each is a list of paths whose notes link from one to the next; the last is
+    /// the first again. If there are fewer than `limit`, they cover every note that is on a cycle.
     cycles: Vec<Vec<String>>,
 }
 

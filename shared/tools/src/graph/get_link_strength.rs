@@ -12,35 +12,35 @@ use serde::{Deserialize, Serialize};
 
 use super::{node, rounded, shared};
 
-/// Says how closely two notes are connected.
+/// Measures how closely two notes are connected.
 pub struct GetLinkStrength;
 
-/// Which notes.
+/// The notes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The path of one.
+    /// The path of the first note.
     from: ReadPath,
-    /// The path of the other.
+    /// The path of the second note.
     to: ReadPath,
 }
 
-/// How closely two notes are connected.
+/// The connection of two notes.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// The path of one.
+    /// The path of the first note.
     from: String,
-    /// The path of the other.
+    /// The path of the second note.
     to: String,
     /// Whether one links to the other.
     direct: bool,
-    /// How many notes link to both.
+    /// The number of notes that link to both.
     co_citation: usize,
-    /// How many notes both link to.
+    /// The number of notes that both link to.
     shared_out_neighbors: usize,
-    /// How many links or backlinks are between them; null if no way leads from one to the other.
+    /// The number of links or backlinks on the shortest path between them; null if there is none.
     distance: Option<usize>,
-    /// All of this as a number from 0 to 1.
+    /// A combined score from 0 to 1.
     strength: f64,
 }
 
@@ -82,8 +82,8 @@ impl Operation for GetLinkStrength {
     }
 }
 
-/// A link counts 0.5, each note that links to both 0.06 and each that both link to 0.04, up to five of either; distance 1 counts 0.3, and
-/// each step more 0.1 less.
+/// A link counts 0.5, each note that links to both 0.06 and each that both link to 0.04, up to five of either; distance
+/// 1 counts 0.3, and each further step 0.1 less.
 fn strength(direct: bool, co_citation: usize, shared_out_neighbors: usize, distance: Option<usize>) -> f64 {
     let link = if direct { 0.5 } else { 0.0 };
     let near = match distance {

@@ -1,4 +1,4 @@
-//! `graph_centrality`: which notes matter most to the graph of links.
+//! `graph_centrality`: the most central notes of the graph of links.
 
 use atlas_ops::arguments::Bounded;
 use atlas_ops::error::Error;
@@ -14,15 +14,15 @@ use super::path;
 /// Lists the most central notes.
 pub struct GraphCentrality;
 
-/// By which measure.
+/// The measure, and limits.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// `pagerank`: what many notes link to, above all notes that are linked to much themselves; so it is if not given. `betweenness`: what
-    /// connects parts of the vault that would be far from each other without it.
+    /// `pagerank`: notes that many notes link to, above all much linked ones; the default if not given. `betweenness`:
+    /// notes that connect parts of the vault that would otherwise be far apart.
     #[serde(default)]
     metric: Metric,
-    /// Only notes that at least so many others link to; all if not given.
+    /// Only notes with at least this many backlinks; all if not given.
     #[serde(default)]
     min_incoming_links: Bounded<0, 100>,
     /// Most notes to return; 25 if not given.
@@ -37,7 +37,7 @@ pub enum Metric {
     /// The share of attention.
     #[default]
     Pagerank,
-    /// The share of shortest ways.
+    /// The share of shortest paths.
     Betweenness,
 }
 
@@ -46,25 +46,25 @@ pub enum Metric {
 pub struct Output {
     /// The measure.
     metric: Metric,
-    /// How many notes, canvases and bases there are.
+    /// The number of notes, canvases and bases.
     nodes: usize,
-    /// How many pairs of them there are of which one links to the other.
+    /// The number of ordered pairs of them of which the first links to the second.
     edges: usize,
-    /// Whether the scores are exact. Betweenness is estimated from some of the notes where the vault is large.
+    /// Whether the scores are exact. In a large vault, betweenness is estimated from some of the notes.
     exact: bool,
     /// The notes, the most central first.
     results: Vec<Scored>,
 }
 
-/// A note and how central it is.
+/// A note and its score.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Scored {
     /// Its path.
     path: String,
-    /// `pagerank`: its share, all shares together being 1. `betweenness`: on how many of the pairs of other notes it lies between, from 0
-    /// to 1.
+    /// `pagerank`: its share; the sum of all is 1. `betweenness`: the share of pairs of other notes that it lies
+    /// between, from 0 to 1.
     score: f64,
-    /// How many notes link to it.
+    /// The number of notes that link to it.
     incoming: usize,
 }
 

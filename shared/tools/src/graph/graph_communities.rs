@@ -14,11 +14,11 @@ use super::{path, rounded};
 /// Lists the communities of the graph of links.
 pub struct GraphCommunities;
 
-/// Which communities.
+/// Limits.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// Only communities of at least so many notes; 2 if not given.
+    /// Only communities of at least this many notes; 2 if not given.
     #[serde(default)]
     min_size: Bounded<1, 100, 2>,
     /// Most communities to return; 20 if not given.
@@ -32,16 +32,16 @@ pub struct Arguments {
 /// The communities.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// How many notes, canvases and bases there are.
+    /// The number of notes, canvases and bases.
     nodes: usize,
-    /// How much more links there are within communities than chance would give: from -0.5 to 1.
+    /// The share of links within communities above what chance would give: from -0.5 to 1.
     modularity: f64,
-    /// Whether the communities tell something: whether the modularity is 0.3 or more.
+    /// Whether the communities are significant: the modularity is at least 0.3.
     meaningful: bool,
-    /// What to keep in mind.
+    /// A caveat.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'static str>,
-    /// How many communities there are, those of one note too.
+    /// The number of communities, including those of one note.
     community_count: usize,
     /// The communities, the largest first.
     communities: Vec<Community>,
@@ -52,7 +52,7 @@ pub struct Output {
 pub struct Community {
     /// Its number, from 0.
     id: usize,
-    /// How many notes it has.
+    /// The number of its notes.
     size: usize,
     /// The paths of its notes: those with the highest PageRank first.
     paths: Vec<String>,

@@ -1,4 +1,4 @@
-//! `graph_path_between`: how one note leads to another.
+//! `graph_path_between`: a shortest path between two notes.
 
 use atlas_access::Access;
 use atlas_ops::arguments::ReadPath;
@@ -12,40 +12,40 @@ use serde::{Deserialize, Serialize};
 
 use super::{node, path};
 
-/// Finds a shortest way between two notes.
+/// Finds a shortest path between two notes.
 pub struct GraphPathBetween;
 
-/// Between which notes.
+/// The two notes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The path of the note to begin at.
+    /// The path of the first note.
     from: ReadPath,
-    /// The path of the note to arrive at.
+    /// The path of the last note.
     to: ReadPath,
-    /// Only follow links from a note to what it links to; backlinks too if not given.
+    /// Only follow links forwards; backlinks too if not given.
     #[serde(default)]
     directed: bool,
 }
 
-/// A way between two notes.
+/// A path between two notes.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// Where it begins.
+    /// The first note.
     from: String,
-    /// Where it ends.
+    /// The last note.
     to: String,
-    /// Whether only links were followed, and no backlinks.
+    /// Whether links were only followed forwards.
     directed: bool,
-    /// Whether there is a way.
+    /// Whether there is a path.
     connected: bool,
     /// Whether the first note has any link or backlink.
     from_in_graph: bool,
     /// Whether the last note has any.
     to_in_graph: bool,
-    /// The steps, in order; none if there is no way.
+    /// The steps, in order; empty if there is no path.
     hops: Vec<Hop>,
-    /// How many steps there are; null if there is no way.
+    /// The number of steps; null if there is no path.
     length: Option<usize>,
 }
 

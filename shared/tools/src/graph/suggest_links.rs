@@ -1,4 +1,4 @@
-//! `suggest_links`: what a note could link to.
+//! `suggest_links`: links that a note could have.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -25,7 +25,7 @@ use super::{node, path};
 /// Suggests links for a note.
 pub struct SuggestLinks;
 
-/// For which note.
+/// The note, and limits.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -36,12 +36,12 @@ pub struct Arguments {
     limit: Bounded<1, 200, 20>,
 }
 
-/// What the note could link to.
+/// Suggested links of a note.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The note.
     path: String,
-    /// How many suggestions there are, those that are not returned too.
+    /// The number of suggestions, including those not returned.
     total: usize,
     /// The best first.
     suggestions: Vec<Suggestion>,
@@ -52,33 +52,33 @@ pub struct Output {
 pub struct Suggestion {
     /// Its path.
     path: String,
-    /// How much speaks for it: each line that mentions it counts 10, up to three of them; each note that links to both 2, each note in
-    /// between 1.
+    /// Its score: each line that mentions it counts 10, up to three of them; each note that links to both 2, each note
+    /// in between 1.
     score: usize,
-    /// How many notes link to both.
+    /// The number of notes that link to both.
     co_citation: usize,
-    /// How many notes the note links to that link to this one.
+    /// The number of notes between: the note links to them, and they link to this file.
     two_hop: usize,
-    /// The lines that mention its name or an alias, without a link; of many the first 10.
+    /// The lines that mention its name or an alias without a link, at most 10.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     mentions: Vec<MentionedAt>,
 }
 
-/// A line that names a file.
+/// A line that mentions a file.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct MentionedAt {
     /// Its number, counted from 1.
     line: u32,
     /// The line; a long one cut around the name, the cuts marked with `…`.
     text: String,
-    /// The name as it is written there.
+    /// The name as written there.
     name: String,
-    /// The link to write in place of the name; none if no wikilink can lead there.
+    /// The link to write instead of the name; none if no wikilink can lead there.
     #[serde(skip_serializing_if = "Option::is_none")]
     link: Option<String>,
 }
 
-/// What speaks for a suggestion.
+/// The evidence for a suggestion.
 #[derive(Default)]
 struct Signs<'a> {
     co_citation: usize,
@@ -92,10 +92,10 @@ impl Signs<'_> {
     }
 }
 
-/// Most lines that are shown of a suggestion, and most bytes of a line.
+/// Most lines of a suggestion, and most bytes of a line.
 const MAX_MENTIONS: usize = 10;
 const LINE_BYTES: usize = 400;
-/// Fewest characters of a name that is looked for; in scripts without spaces fewer.
+/// Fewest characters of a name that is searched for; in scripts without spaces fewer.
 const MIN_CHARS: usize = 3;
 const MIN_UNSPACED_CHARS: usize = 2;
 /// Most pairs of links that are followed.
@@ -161,7 +161,7 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// The file that a folded name means: the one that a link with it would lead to, else the only one that has it as an alias.
+    /// The file that a folded name means: the one that a link with it would lead to, else the only one with this alias.
     fn node(&self, network: &Network, name: &str) -> Option<Node> {
         let least = if name.contains(is_unspaced) { MIN_UNSPACED_CHARS } else { MIN_CHARS };
         if name.chars().count() < least {
@@ -174,7 +174,7 @@ impl Names<'_> {
     }
 }
 
-/// The folded aliases of notes, and which notes have each.
+/// By folded alias: the notes that have it.
 fn aliases(graph: &Graph) -> Result<HashMap<String, BTreeSet<DocumentRef>>, Error> {
     let mut aliases: HashMap<String, BTreeSet<DocumentRef>> = HashMap::new();
     for segment in graph.index().segments() {
@@ -191,7 +191,7 @@ fn aliases(graph: &Graph) -> Result<HashMap<String, BTreeSet<DocumentRef>>, Erro
     Ok(aliases)
 }
 
-/// What speaks for each file that the note at `own` does not link to.
+/// The evidence for each file that the note at `own` does not link to.
 fn signs<'a>(network: &Network, own: Node, mentioned: &'a [Mention<Node>]) -> BTreeMap<Node, Signs<'a>> {
     let mut known: BTreeSet<Node> = network.outgoing(own).collect();
     known.insert(own);

@@ -1,4 +1,4 @@
-//! `vault_health_score`: how well the notes of the vault are connected.
+//! `vault_health_score`: a score of how well the notes of the vault are connected.
 
 use atlas_ops::arguments::Bounded;
 use atlas_ops::error::Error;
@@ -12,36 +12,36 @@ use serde::{Deserialize, Serialize};
 /// Scores the links of the vault.
 pub struct VaultHealthScore;
 
-/// What counts as a hub.
+/// The definition of a hub.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// How many notes link to a hub, at least; 20 if not given.
+    /// Least number of notes that link to a hub; 20 if not given.
     #[serde(default)]
     hub_threshold: Bounded<1, 10_000, 20>,
 }
 
-/// The score and what it is made of.
+/// The score and its parts.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// From 0 to 100; 100 is best.
     score: u32,
-    /// How many notes there are.
+    /// The number of notes.
     total_notes: usize,
-    /// How many links they have.
+    /// The number of their links.
     total_links: u64,
-    /// What was counted.
+    /// The counts.
     metrics: Metrics,
-    /// What each takes off the score.
+    /// The deductions.
     breakdown: Breakdown,
 }
 
-/// What was counted.
+/// The counts behind the score.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Metrics {
     /// Notes that no other note links to: see find_orphans.
     orphans: usize,
-    /// Links that mean no file: see find_unresolved_links.
+    /// Links that lead to no file: see find_unresolved_links.
     unresolved_links: u64,
     /// Notes that many others link to.
     hubs: usize,
@@ -49,7 +49,7 @@ pub struct Metrics {
     cycles: usize,
 }
 
-/// What is taken off the score.
+/// The deductions from 100.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Breakdown {
     /// For orphans, up to 30.

@@ -1,5 +1,5 @@
-//! `atlas_find_duplicates`, as Atlas Guardrails has it: what there is already that matches an intent: notes and headings by their names, symbols that code
-//! defines, and notes by their text.
+//! `atlas_find_duplicates` of Atlas Guardrails: existing content that matches an intent: notes and headings by their
+//! names, symbols in code, and notes by their text.
 
 mod coded;
 mod similarity;
@@ -22,32 +22,32 @@ use serde::{Deserialize, Serialize};
 use crate::guardrails::atlas_find_duplicates::similarity::Intent;
 use crate::search::{self, Mode, Search, SearchResult};
 
-/// Finds what the vault has already that matches an intent, so that it is not written twice.
+/// Finds existing content of the vault that matches an intent, so that it is not written twice.
 pub struct AtlasFindDuplicates;
 
-/// Of what.
+/// The intent.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What is to be written: the name of a symbol (`UuidGenerator`) or note, or a few words.
+    /// The content to be written: the name of a symbol (`UuidGenerator`) or note, or a few words.
     intent: Exact<500>,
 }
 
-/// What there is.
+/// Existing content.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The most similar first; at most 20.
     candidates: Vec<Candidate>,
 }
 
-/// What the vault has that may already be what is intended.
+/// Existing content that may match the intent.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Candidate {
-    /// What it is.
+    /// Its kind.
     kind: Kind,
     /// Its name: of a note without the extension, of a heading its text, of a symbol its identifier.
     name: String,
-    /// The path of the file that it is or stands in.
+    /// The path of its file.
     path: String,
     /// The number of its line, counted from 1.
     line: u64,
@@ -80,7 +80,7 @@ impl Candidate {
 /// The rank of what was not parsed.
 const RANK: u8 = 10;
 
-/// What a candidate is.
+/// A kind of candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -88,7 +88,7 @@ pub enum Kind {
     Note,
     /// A heading.
     Heading,
-    /// What fenced code, or a file of source code, defines.
+    /// A symbol that fenced code, or a file of source code, defines.
     Symbol,
 }
 
@@ -96,9 +96,9 @@ pub enum Kind {
 const MAX_CANDIDATES: usize = 20;
 /// Most names and headings that are compared.
 const MAX_COMPARED: usize = 5_000;
-/// What is less similar is no duplicate.
+/// The least similarity of a duplicate.
 const LEAST_SCORE: f64 = 0.3;
-/// How similar the note is that says most about the words of the intent, whatever it is called.
+/// The similarity of the most relevant note by words, whatever its name.
 const TEXT_SCORE: f64 = 0.5;
 
 impl Operation for AtlasFindDuplicates {
@@ -149,7 +149,7 @@ impl Operation for AtlasFindDuplicates {
     }
 }
 
-/// The notes and headings whose names are like the intent.
+/// The notes and headings with names similar to the intent.
 fn named(index: &Index, intent: &Intent) -> Result<Vec<Candidate>, Error> {
     let mut found = Vec::new();
     let mut compared = 0;
@@ -220,7 +220,7 @@ fn defined(facts: &Facts, symbols: &Symbols, intent: &Intent) -> Result<Vec<Cand
     Ok(found)
 }
 
-/// The notes that say most about the words of the intent.
+/// The most relevant notes for the words of the intent.
 async fn by_text(context: &Context<'_>, intent: &Intent) -> Result<Vec<Candidate>, Error> {
     let Some(query) = intent.query() else { return Ok(Vec::new()) };
     let found = Search::run(context, search::Arguments::of(query, Mode::Text, None, None)).await?.value.results;
@@ -235,7 +235,7 @@ async fn by_text(context: &Context<'_>, intent: &Intent) -> Result<Vec<Candidate
     Ok(candidates)
 }
 
-/// As many digits as tell candidates apart.
+/// Rounded to the digits that distinguish candidates.
 fn rounded(score: f64) -> f64 {
     (score * 1e3).round() / 1e3
 }

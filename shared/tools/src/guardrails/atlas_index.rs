@@ -1,4 +1,5 @@
-//! `atlas_index`, as Atlas Guardrails has it. The index is made where the vault is, by `atlas sync`; so this tells what there is, and since when.
+//! `atlas_index` of Atlas Guardrails. The index is built at the host of the vault, by `atlas sync`; so this reports the
+//! published one and its age.
 
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
@@ -7,7 +8,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Tells which generation of the vault is indexed, since when, and how much it has.
+/// Returns which generation of the vault is indexed, since when, and its size.
 pub struct AtlasIndex;
 
 /// No arguments.
@@ -25,18 +26,18 @@ pub struct Output {
     /// When it was published.
     #[schemars(with = "String")]
     published_at: Timestamp,
-    /// How long ago that was.
+    /// Its age.
     age_seconds: i64,
     /// Totals; absent for callers who may not read the whole vault.
     #[serde(skip_serializing_if = "Option::is_none")]
     totals: Option<Totals>,
-    /// When a sync was asked for that has not begun yet; absent if none was.
+    /// When the waiting sync was requested; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     sync_requested_at: Option<Timestamp>,
 }
 
-/// How much a vault has.
+/// The size of a vault.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Totals {
     /// Notes.

@@ -1,4 +1,4 @@
-//! `atlas_pack`, as Atlas Guardrails has it: what the vault has to say about a task, within a budget of characters.
+//! `atlas_pack` of Atlas Guardrails: the vault's most relevant notes for a task, within a budget of characters.
 //!
 //! Of source code whose symbols are known, the definitions that the task names come first, then what uses them and what they use. Notes and
 //! other files are ranked by the words of the task (see `search`). A short one is taken whole, of a long one the sections that say most, and
@@ -34,14 +34,15 @@ use crate::search::ranking::Ranked;
 use crate::search::scores::Lists;
 use crate::search::snippet::Wanted;
 
-/// Returns the notes and sections of the vault that say most about a task, each with the reason, within a budget of characters.
+/// Returns the most relevant notes and sections of the vault for a task, each with the reason, within a budget of
+/// characters.
 pub struct AtlasPack;
 
-/// For what.
+/// The task, and the budget.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What is to be done, in plain words.
+    /// The task, in plain words.
     task: Exact<4096>,
     /// Most characters of the pack, as JSON; 50,000 if not given.
     #[serde(default)]
@@ -75,26 +76,26 @@ pub struct Packed {
     pub(crate) content: String,
 }
 
-/// Most notes that are looked at.
+/// Most notes that are read.
 const MAX_NOTES: usize = 64;
-/// Bytes of text that are looked at for each character of the budget, and at least.
+/// Bytes of text that are read for each character of the budget, and at least.
 const LOOKED_AT: u64 = 4;
 const LEAST_LOOKED_AT: u64 = 64 << 10;
-/// Notes that score less than this share of the best one are left out.
+/// Notes that score less than this share of the best one are omitted.
 const LEAST_SHARE: f32 = 0.3;
 /// The same, where the graph of symbols says what the task is about.
 const LEAST_SHARE_BESIDE: f32 = 0.6;
 /// Of the budget one file has at most this share for what the graph leads to in it.
 const GRAPH_SHARE: usize = 3;
-/// Of a note at least this share of the budget is taken, …
+/// Of a note at least this share of the budget is included, …
 const WHOLE_SHARE: usize = 8;
-/// … and so many characters.
+/// … and at least this many characters.
 const WHOLE_CHARS: usize = 1_500;
-/// Fewer characters than this say nothing.
+/// Fewer characters than this are useless.
 const LEAST_CHARS: usize = 80;
-/// Words of a note that a reason names.
+/// Words of a note in a reason.
 const MAX_REASONS: usize = 6;
-/// What stands where text is left out.
+/// Marks omitted text.
 pub(crate) const LEFT_OUT: &str = "\n…\n";
 
 impl Operation for AtlasPack {
@@ -164,7 +165,7 @@ async fn pack(
     let least = (budget / WHOLE_SHARE).max(WHOLE_CHARS);
     let notes = best.len();
     for (at, ((document, path), text)) in best.into_iter().zip(texts).enumerate() {
-        // Where few notes say anything each may have more of the budget.
+        // With few relevant notes each may have more of the budget.
         let share = least.max(room.chars / (notes - at).max(1));
         let text = decoded(&text);
         let is_code = file_kind::is_code(&path);
@@ -199,7 +200,7 @@ fn within(index: &Index, found: Vec<Found>, budget: usize) -> Result<Vec<Found>,
     Ok(within)
 }
 
-/// The notes that say most, best first, as far as there is use for them.
+/// The most relevant notes, best first, as many as the budget may need.
 fn best(
     index: &Index,
     scores: Vec<(f32, DocumentRef)>,
@@ -222,7 +223,7 @@ fn best(
     Ok(best)
 }
 
-/// Why a note is taken: the words that it has, those that say most first, those in its path, and the sections.
+/// The reason for a note: its most relevant words, those in its path, and the sections.
 fn reason(worths: &BTreeMap<u8, u32>, wanted: &mut Wanted, sections: &[String], path: &str) -> String {
     let in_path: BTreeSet<u8> = code_words(path).filter_map(|word| wanted.index(&word.folded)).collect();
     let in_path: Vec<&str> = in_path.iter().filter_map(|index| Some(wanted.word(*index)?.0)).collect();

@@ -1,4 +1,4 @@
-//! `note_history`: the versions of a note, newest first: who wrote each, by what, when, and why.
+//! `note_history`: the versions of a note, newest first: author, operation, time and reason of each.
 
 use atlas_access::Access;
 use atlas_ops::arguments::{Bounded, Given, ReadPath};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// Lists the versions of a note, newest first.
 pub struct NoteHistory;
 
-/// Which note.
+/// The note, and the page.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -23,7 +23,7 @@ pub struct Arguments {
     /// Most versions to return; 10 if not given.
     #[serde(default)]
     limit: Bounded<1, 50, 10>,
-    /// Only versions that are older than this generation: the `before` of the page before.
+    /// Only versions older than this generation: the `before` of the previous page; all if not given.
     #[serde(default)]
     before: Given<u64>,
 }
@@ -35,7 +35,7 @@ pub struct Output {
     path: String,
     /// The versions, newest first.
     versions: Vec<Version>,
-    /// What to pass for the next page; absent on the last.
+    /// The argument for the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<u64>,
 }
@@ -43,7 +43,7 @@ pub struct Output {
 /// A version of a note.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Version {
-    /// The generation that wrote it: what `read_note` takes, if it is told who that was.
+    /// The generation that wrote it; pass it to `read_note` if `author` is present.
     generation: u64,
     /// SHA-256 of its bytes, in hex.
     sha256: String,
@@ -52,10 +52,10 @@ pub struct Version {
     /// When it was written; the file's own time if the version is older than the kept history.
     #[schemars(with = "String", extend("format" = "date-time"))]
     time: Timestamp,
-    /// Who wrote it; absent if the version is older than the kept history.
+    /// The author; absent if the version is older than the kept history.
     #[serde(skip_serializing_if = "Option::is_none")]
     author: Option<String>,
-    /// The operation that wrote it; absent where `author` is.
+    /// The operation; absent where `author` is.
     #[serde(skip_serializing_if = "Option::is_none")]
     operation: Option<String>,
     /// The author's message; absent if the commit also changed notes that the caller may not read.
@@ -87,7 +87,7 @@ impl Operation for NoteHistory {
         let path = path.as_str();
         let limit = arguments.limit.get();
         let newest = context.read(|view| async move { Ok(view) }).await?;
-        // What is said of several notes may name one that the caller does not see.
+        // A message about several notes may name a hidden one.
         let is_whole = newest.value.is_whole();
         let mut snapshot = match *arguments.before {
             None => newest.value.snapshot().clone(),
@@ -98,7 +98,8 @@ impl Operation for NoteHistory {
         loop {
             let found = notes::find(&snapshot, path, |_| false).await?;
             let Some(found) = found.filter(|found| matches!(found.record.kind, Kind::Note | Kind::Text)) else { break };
-            // What wrote a version is told by the generation that did; history may not go back so far, though the note is there.
+            // The generation that wrote a version identifies its author; history may be shorter, though the note
+            // exists.
             let writer = context.vault.mirror.at(found.generation).await?;
             let manifest = writer.as_ref().map(|writer| writer.manifest());
             let modified = Timestamp::from_millisecond(found.record.modified_ms).unwrap_or_default();

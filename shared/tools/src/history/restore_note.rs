@@ -1,4 +1,4 @@
-//! `restore_note`: a note becomes again what it was, in a new commit.
+//! `restore_note`: restores an earlier version of a note, in a new commit.
 
 use std::sync::Arc;
 
@@ -21,19 +21,21 @@ use serde::Deserialize;
 
 use crate::notes::write_note::Output;
 
-/// Makes a note again what it was at a generation (see note_history), or takes it out of the trash if no generation is given.
+/// Restores a note's version at a generation (see note_history), or takes it out of the trash if no generation is
+/// given.
 pub struct RestoreNote;
 
-/// Which note, and from where.
+/// The note, and the version.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: WritePath,
-    /// The generation to restore it from, one that `note_history` lists; if none is given, it is taken out of the trash.
+    /// The generation to restore, one that `note_history` lists; if none is given, the note is taken out of the trash.
     #[serde(default)]
     generation: Given<u64>,
-    /// If there is a note at the path, replace it only if its SHA-256 is this one, or one of these, comma-separated; `*` for whatever is there.
+    /// If a note exists at the path, replace it only if its SHA-256 is this one, or one of these, comma-separated; `*`
+    /// for any version.
     #[serde(default)]
     if_match: Given<Versions>,
     #[serde(default)]
@@ -87,7 +89,7 @@ impl Operation for RestoreNote {
     }
 }
 
-/// The note at `path` as it was at `generation`.
+/// The note at `path` at `generation`.
 async fn version(context: &Context<'_>, path: &VaultPath, generation: u64) -> Result<Found, Error> {
     let snapshot = notes::at(context, generation).await?;
     let has_text = |record: &Record| record.blob.is_none();
@@ -97,7 +99,7 @@ async fn version(context: &Context<'_>, path: &VaultPath, generation: u64) -> Re
         return Err(Error::not_found(Reason::NoteNotFound, message).with("path", path.as_str()));
     };
     if found.record.blob.is_some() {
-        // Nothing may keep its bytes but that generation, so a new one must not refer to them.
+        // Only that generation may keep its bytes, so a new one must not refer to them.
         let message = format!(
             "{path} was too large at generation {generation} to be restored here: run `atlas export --at {generation}`"
         );
@@ -106,13 +108,13 @@ async fn version(context: &Context<'_>, path: &VaultPath, generation: u64) -> Re
     Ok(found)
 }
 
-/// Fails if restoring `old` would replace what the caller has not seen.
+/// Fails if restoring `old` would replace a version that the caller has not seen.
 fn check(condition: &Condition<'_>, path: &VaultPath, found: Option<&Found>, old: &Found) -> Result<(), Error> {
     let is_equal = found.is_some_and(|found| found.record.sha256 == old.record.sha256);
     if is_equal && matches!(condition, Condition::None) { Ok(()) } else { condition.check(path.as_str(), found) }
 }
 
-/// A note comes out of the trash.
+/// Takes a note out of the trash.
 struct OutOfTrash<'a> {
     path: &'a VaultPath,
     trash: VaultPath,

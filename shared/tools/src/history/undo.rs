@@ -1,4 +1,5 @@
-//! The plan of an undo: what each file that some commits changed is to be again, except where others changed it since.
+//! The plan of an undo: the earlier version of each file that some commits changed, except files that others changed
+//! since.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,55 +18,55 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A file that is again what it was.
+/// A file with its earlier version restored.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Undone {
     /// Its path.
     path: String,
-    /// How that came.
+    /// The kind of restoration.
     how: How,
-    /// The generation whose text it has again; absent where it was removed.
+    /// The generation of its restored text; absent where it was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     from_generation: Option<u64>,
 }
 
-/// How a file became what it was.
+/// The kind of restoration of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum How {
     /// It has its earlier text again.
     Restored,
-    /// It was not there before: it is in the trash.
+    /// It was new: it is in the trash.
     Removed,
 }
 
-/// A file that stays as it is.
+/// A file that is not restored.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Left {
     /// Its path.
     path: String,
-    /// Why.
+    /// The reason.
     reason: String,
 }
 
-/// Most generations that are looked through, from the newest on.
+/// Most generations that are searched, from the newest on.
 const MAX_GENERATIONS: usize = 500;
-/// How many of them are fetched before it is known whether more are wanted.
+/// The number of generations that are fetched at once.
 const PAGE: usize = 50;
-/// Most files that are taken back at once.
+/// Most files of one undo.
 const MAX_FILES: usize = 500;
 
-/// Which commits are taken back.
+/// The commits to undo.
 pub(crate) enum Which {
-    /// The one that made this generation.
+    /// The commit of this generation.
     Generation(u64),
-    /// All of a caller, of a session, or of a caller's session.
+    /// All commits of a caller, of a session, or of a caller's session.
     All {
         /// The caller's name.
         by: Option<String>,
         /// The session's name.
         session: Option<String>,
-        /// Only at this time or later.
+        /// Only since this time.
         since: Option<Timestamp>,
         /// Only up to this generation.
         upto: u64,
@@ -85,7 +86,7 @@ impl Which {
         }
     }
 
-    /// Whether older generations than this can be such.
+    /// Whether commits before this manifest may be included.
     fn looks_before(&self, manifest: &Manifest) -> bool {
         match self {
             Self::Generation(generation) => manifest.generation > *generation,
@@ -94,14 +95,14 @@ impl Which {
     }
 }
 
-/// What is told of it. A keyed commit keeps it.
+/// The result of an undo. A keyed commit stores it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Kept {
     /// The generations of the commits.
     pub(crate) commits: Vec<u64>,
-    /// The files that are again what they were, by path.
+    /// The restored files, by path.
     pub(crate) undone: Vec<Undone>,
-    /// The files that stay as they are, by path.
+    /// The files that are not restored, by path.
     pub(crate) left: Vec<Left>,
 }
 
@@ -109,25 +110,25 @@ pub(crate) struct Kept {
 pub(crate) struct Undo<'a> {
     /// The call.
     pub(crate) context: &'a Context<'a>,
-    /// Which commits.
+    /// The commits.
     pub(crate) which: Which,
 }
 
-/// The newest generations, the newest first, back to the one before the oldest that is taken back.
+/// The newest generations, the newest first, back to the one before the oldest commit to undo.
 struct History {
     snapshots: Vec<Arc<Snapshot>>,
     commits: BTreeSet<u64>,
 }
 
-/// What a path is to be again.
+/// The plan for a path.
 struct Aim {
-    /// The place in the history of the generation whose version it gets; or why it stays as it is.
+    /// The index in the history of the generation whose version is restored; or why it is not.
     version: Result<usize, String>,
-    /// The commits to take back that changed it.
+    /// The commits to undo that changed it.
     commits: Vec<u64>,
 }
 
-/// The same whether there is no such commit, or none that changed what the caller may read.
+/// The error is the same whether there is no such commit, or all of them only changed hidden files.
 fn none_such() -> Error {
     let message = format!(
         "no commit among the newest {MAX_GENERATIONS} generations matches: note_history and `atlas log` list commits"
@@ -174,10 +175,10 @@ impl Undo<'_> {
         Ok(History { snapshots, commits })
     }
 
-    /// What each path that the commits changed is to be.
+    /// The plan for each path that the commits changed.
     async fn aims(&self, history: &History) -> Result<BTreeMap<String, Aim>, Error> {
         let mirror = &self.context.vault.mirror;
-        // Of each path those who changed it, the newest first: at which place, and whether that is taken back.
+        // By path: the commits that changed it, the newest first, by index, and whether each is undone.
         let mut changes: BTreeMap<String, Vec<(usize, bool)>> = BTreeMap::new();
         for (place, pair) in history.snapshots.windows(2).enumerate() {
             let [after, before] = pair else { continue };
@@ -200,11 +201,11 @@ impl Undo<'_> {
         Ok(changes.into_iter().filter_map(|(path, changes)| Some((path, aim(&changes)?))).collect())
     }
 
-    /// What the caller may read of the paths, and why they may not write those that they may not.
+    /// The plans of readable paths; for those that the caller may not write, with the reason.
     fn allowed(&self, aims: BTreeMap<String, Aim>) -> Result<BTreeMap<VaultPath, Aim>, Error> {
         let mut allowed = BTreeMap::new();
         for (path, aim) in aims {
-            // What is closed to all, as the trash, is not theirs to take back.
+            // The trash and other closed folders are not restored.
             let Ok(path) = writable::path("path", &path) else { continue };
             if self.context.check(Access::Read, &path).is_err() {
                 continue;
@@ -224,7 +225,7 @@ impl Undo<'_> {
         Ok(allowed)
     }
 
-    /// What it does on `head`.
+    /// The changes on `head`.
     pub(crate) async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>) -> Result<(Batch<'h>, Kept), Error> {
         let history = self.history(head).await?;
         let aims = self.allowed(self.aims(&history).await?)?;
@@ -253,7 +254,8 @@ impl Undo<'_> {
         Ok((batch, kept))
     }
 
-    /// Makes the file at `path` what it was `before`. Returns how, if it is not that already; or why that cannot be.
+    /// Restores the file at `path` to its version `before`. Returns the kind of restoration, if it is not that already;
+    /// or why it is impossible.
     async fn take_back(
         &self,
         batch: &mut Batch<'_>,

@@ -1,4 +1,4 @@
-//! `undo_changes`: what some commits did is taken back, in one commit, except where others changed it since.
+//! `undo_changes`: undoes the changes of some commits, in one commit, except where others changed files since.
 
 use atlas_ops::arguments::{self, Given, Message, Text, invalid_input};
 use atlas_ops::error::Error;
@@ -10,31 +10,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::history::undo::{Kept, Left, Undo, Undone, Which};
 
-/// Takes back what some commits did.
+/// Undoes the changes of some commits.
 pub struct UndoChanges;
 
-/// Which commits: one generation, or those of a caller or a session.
+/// The commits: one generation, or those of a caller or a session.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The generation of the one commit to take back; if not given, `by` or `of_session` says which.
+    /// The generation of the one commit to undo; if not given, `by` or `of_session` selects commits.
     #[serde(default)]
     generation: Given<u64>,
-    /// The name of a caller, as the log and `note_history` have it: takes back all their commits; of all callers if not given.
+    /// The name of a caller, from the log or `note_history`: undoes all their commits; of all callers if not given.
     #[serde(default)]
     by: Given<Text<200>>,
-    /// The name of a session: takes back its commits; of all sessions if not given.
+    /// The name of a session: undoes its commits; of all sessions if not given.
     #[serde(default)]
     of_session: Given<Text<200>>,
     /// Only commits at this time or later; with `by` or `of_session`; of any time if not given.
     #[serde(default)]
     #[schemars(extend("format" = "date-time"))]
     since: Given<Text<40>>,
-    /// Only commits up to this generation, with `by` or `of_session`: the `generation` of the dry run, so that what happens is what was shown.
-    /// Only a dry run may leave it out.
+    /// Only commits up to this generation, with `by` or `of_session`: the `generation` of the dry run, so that exactly
+    /// the shown changes are made. Only a dry run may leave it out.
     #[serde(default)]
     upto: Given<u64>,
-    /// Whether only to tell what would be taken back.
+    /// Whether to change nothing, and return what would be undone.
     #[serde(default = "arguments::yes")]
     dry_run: bool,
     /// The reason, for the log.
@@ -42,18 +42,18 @@ pub struct Arguments {
     message: Given<Message>,
 }
 
-/// What was taken back.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The generations of the commits.
     commits: Vec<u64>,
-    /// The files that are again what they were, by path.
+    /// The restored files, by path.
     undone: Vec<Undone>,
-    /// The files that stay as they are, by path.
+    /// The files that are not restored, by path.
     left: Vec<Left>,
     /// Whether this was a dry run, so that nothing was changed.
     dry_run: bool,
-    /// The generation that has them; on a dry run, the one that was looked at.
+    /// The new generation; on a dry run, the one that was read.
     generation: u64,
 }
 
@@ -71,7 +71,7 @@ impl Operation for UndoChanges {
     type Output = Output;
 
     fn accesses(arguments: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        // Before a confirmation is used up.
+        // Checked before a confirmation is used up.
         which(arguments).map(|_| Vec::new())
     }
 
@@ -103,7 +103,7 @@ impl Operation for UndoChanges {
     }
 }
 
-/// Which commits the arguments name.
+/// The commits that the arguments select.
 fn which(arguments: &Arguments) -> Result<Which, Error> {
     let name = |name: &Given<Text<200>>| name.as_ref().map(|name| name.as_str().to_owned());
     let (by, session) = (name(&arguments.by), name(&arguments.of_session));

@@ -1,4 +1,4 @@
-//! Values as JavaScript has them, and what it makes of one where it wants another.
+//! JavaScript's values, and its coercions.
 
 use std::cmp::Ordering;
 use std::fmt::Write as _;
@@ -6,35 +6,35 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-/// A value: of the logic, of the data, or made.
+/// A value: of the logic, of the data, or computed.
 #[derive(Clone)]
 pub(crate) enum Datum<'a> {
-    /// An argument that is not there.
+    /// A missing argument.
     Undefined,
     Null,
     Bool(bool),
     Number(f64),
     Text(&'a str),
-    /// A text that was made.
+    /// A computed text.
     Made(Rc<str>),
     /// A list or object of the logic or data.
     Json(&'a Value),
-    /// A list that was made.
+    /// A computed list.
     List(Rc<List<'a>>),
-    /// What `reduce` gives to each step.
+    /// The data of each step of `reduce`.
     Step(Rc<Step<'a>>),
-    /// Data whose members are looked up as they are asked for.
+    /// Data whose members are computed on request.
     Record(&'a dyn Record),
 }
 
-/// A list, with what is known of it without going through it: what it holds twice is there once.
+/// A list, with measures that are computed once. Shared items are stored once.
 pub(crate) struct List<'a> {
     items: Vec<Datum<'a>>,
     size: usize,
     depth: u32,
 }
 
-/// What `reduce` gives to a step.
+/// The data of a step of `reduce`.
 pub(crate) struct Step<'a> {
     current: Datum<'a>,
     accumulator: Datum<'a>,
@@ -43,12 +43,12 @@ pub(crate) struct Step<'a> {
 
 /// Data with members.
 pub(crate) trait Record {
-    /// The member of this name.
+    /// The member with this name.
     fn get<'r>(&'r self, name: &str) -> Option<Datum<'r>>;
 }
 
 impl<'a> Datum<'a> {
-    /// A JSON value as it is.
+    /// A JSON value, unchanged.
     pub(crate) fn of(value: &'a Value) -> Self {
         match value {
             Value::Null => Self::Null,
@@ -70,7 +70,7 @@ impl<'a> Datum<'a> {
         Self::Step(Rc::new(Step { current, accumulator, depth }))
     }
 
-    /// Levels that were made of lists and steps within each other.
+    /// The nesting depth of computed lists and steps.
     pub(super) fn depth(&self) -> u32 {
         match self {
             Self::List(list) => list.depth,
@@ -92,7 +92,7 @@ impl<'a> Datum<'a> {
         }
     }
 
-    /// How many items it has, if it is a list.
+    /// The number of items, if it is a list.
     pub(super) fn len(&self) -> Option<usize> {
         match self {
             Self::List(list) => Some(list.items.len()),
@@ -110,7 +110,7 @@ impl<'a> Datum<'a> {
         }
     }
 
-    /// The member of this name.
+    /// The member with this name.
     pub(super) fn member(&self, name: &str) -> Option<Self> {
         let place = || name.parse::<usize>().ok().filter(|place| place.to_string() == name);
         match self {
@@ -131,7 +131,7 @@ impl<'a> Datum<'a> {
         }
     }
 
-    /// Whether it counts as true: JSONLogic's one way, in which the empty list does not.
+    /// Whether it is truthy in JSONLogic, where the empty list is not.
     pub(crate) fn is_truthy(&self) -> bool {
         match self {
             Self::Undefined | Self::Null => false,
@@ -177,7 +177,7 @@ impl<'a> Datum<'a> {
         string
     }
 
-    /// The text of it within a list, where nothing stands for what is not there.
+    /// Appends its text as an item of a list, which is empty for missing values.
     pub(super) fn write_item(&self, to: &mut String) {
         if !matches!(self, Self::Undefined | Self::Null) {
             self.write(to);
@@ -204,7 +204,7 @@ impl<'a> Datum<'a> {
         }
     }
 
-    /// About how many items and bytes go into its text or a look through it.
+    /// The approximate number of items and bytes of its text or of a scan of it.
     pub(super) fn size(&self) -> usize {
         match self {
             Self::Text(_) | Self::Made(_) => self.text().map_or(0, str::len) / BYTES_OF_OPERATION,
@@ -218,7 +218,7 @@ impl<'a> Datum<'a> {
         matches!(self, Self::List(_) | Self::Json(_) | Self::Step(_) | Self::Record(_))
     }
 
-    /// `===`: lists and objects are only themselves.
+    /// `===`: lists and objects are equal only to themselves.
     pub(super) fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Undefined, Self::Undefined) | (Self::Null, Self::Null) => true,
@@ -249,7 +249,7 @@ impl<'a> Datum<'a> {
         }
     }
 
-    /// The order for `<` and its like; none where there is none.
+    /// The order for `<` and similar operators; [`None`] if there is none.
     pub(super) fn compare(&self, other: &Self) -> Option<Ordering> {
         let primitive = |datum: &Self| if datum.is_object() { Self::made(&datum.string()) } else { datum.clone() };
         let (one, other) = (primitive(self), primitive(other));
@@ -260,17 +260,17 @@ impl<'a> Datum<'a> {
     }
 }
 
-/// The member of texts and lists that says how long they are. A text is gone through for it.
+/// The member for the length of texts and lists. A text is scanned for it.
 pub(super) const LENGTH: &str = "length";
 
-/// Bytes of text that one operation goes through.
+/// Bytes of text per operation.
 pub(super) const BYTES_OF_OPERATION: usize = 1024;
 
 fn size_of(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() / BYTES_OF_OPERATION,
         Value::Array(items) => items.iter().map(|item| 1 + size_of(item)).sum(),
-        // Its text is a short one.
+        // Its text is short.
         _ => 0,
     }
 }
@@ -288,7 +288,7 @@ fn number_of(text: &str) -> f64 {
     }
 }
 
-/// The number that `text` begins with.
+/// The number at the beginning of `text`.
 fn number_at(text: &str) -> f64 {
     let text = text.trim_start();
     text.get(..number_length(text)).filter(|number| !number.is_empty()).map_or(f64::NAN, decimal)
@@ -298,7 +298,7 @@ fn decimal(text: &str) -> f64 {
     text.parse().unwrap_or(f64::NAN)
 }
 
-/// Bytes of the decimal number that `text` begins with.
+/// Bytes of the decimal number at the beginning of `text`.
 fn number_length(text: &str) -> usize {
     let signed = text.strip_prefix(['+', '-']).unwrap_or(text);
     if signed.starts_with("Infinity") {
@@ -308,7 +308,7 @@ fn number_length(text: &str) -> usize {
     let tail = |count: usize| signed.get(count..).unwrap_or_default();
     let whole = digits(signed);
     let fraction = tail(whole).strip_prefix('.').map_or(0, |rest| digits(rest) + 1);
-    // A point alone is no number.
+    // A point alone is not a number.
     if whole == 0 && fraction < 2 {
         return 0;
     }
@@ -322,7 +322,7 @@ fn number_length(text: &str) -> usize {
     text.len() - signed.len() + count
 }
 
-/// As JavaScript writes it.
+/// Writes a number like JavaScript.
 fn write_number(number: f64, to: &mut String) {
     let size = number.abs();
     // Writing to a text does not fail.

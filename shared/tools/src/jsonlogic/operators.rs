@@ -1,4 +1,4 @@
-//! What operators do.
+//! The operators.
 
 use std::cmp::Ordering;
 
@@ -46,16 +46,16 @@ pub(super) const KNOWN: [&str; 35] = [
     "log",
 ];
 
-/// Most levels of lists that are made.
+/// Greatest nesting depth of computed lists.
 const MAX_NESTING: u32 = 64;
 
 pub(super) fn is_known(operator: &str) -> bool {
     KNOWN.contains(&operator)
 }
 
-/// An evaluation under way.
+/// A running evaluation.
 pub(super) struct Run {
-    /// Operations that are left.
+    /// The remaining operations.
     left: u32,
 }
 
@@ -73,7 +73,7 @@ impl Run {
         Ok(())
     }
 
-    /// What comes of `logic`, which was checked and so is not too deep.
+    /// The result of `logic`, which was checked and so is not too deep.
     pub(super) fn apply<'a>(&mut self, logic: &'a Value, data: &Datum<'a>) -> Result<Datum<'a>> {
         self.charge(1)?;
         match logic {
@@ -133,7 +133,7 @@ impl Run {
             "min" => Datum::Number(extreme(&values, f64::INFINITY, f64::min)),
             "+" => Datum::Number(values.iter().fold(0.0, |sum, value| sum + value.parsed())),
             "*" => match values.as_slice() {
-                // As it is: there is nothing to calculate.
+                // Unchanged: there is nothing to calculate.
                 [] | [_] => one.clone(),
                 values => Datum::Number(values.iter().map(Datum::parsed).product()),
             },
@@ -152,26 +152,26 @@ impl Run {
                 self.text(&text)?
             }
             "substr" => self.part(one, other, value(2))?,
-            // `log`: there is nowhere to write to.
+            // `log` has no output here.
             _ => one.clone(),
         })
     }
 
-    /// A list that was made. What nests without end is stopped before it takes the stack.
+    /// A computed list. Endless nesting is stopped before it exhausts the stack.
     fn list<'a>(&mut self, items: Vec<Datum<'a>>) -> Result<Datum<'a>> {
         let list = Datum::list(items);
-        // What it holds was gone through to tell how much that is.
+        // Its items were scanned for its size.
         self.charge(list.size() - list.len().unwrap_or(0))?;
         if list.depth() > MAX_NESTING { Err(OutOfBudget) } else { Ok(list) }
     }
 
-    /// A text that was made, which is paid for as what goes through it is.
+    /// A computed text, which costs as much as scanning it.
     fn text<'a>(&mut self, text: &str) -> Result<Datum<'a>> {
         self.charge(text.len() / BYTES_OF_OPERATION)?;
         Ok(Datum::made(text))
     }
 
-    /// `if`: pairs of a condition and what holds then, and what else does.
+    /// `if`: pairs of a condition and a result, and the result otherwise.
     fn branch<'a>(&mut self, arguments: &'a [Value], data: &Datum<'a>) -> Result<Datum<'a>> {
         for pair in arguments.chunks(2) {
             match pair {
@@ -183,7 +183,7 @@ impl Run {
         Ok(Datum::Null)
     }
 
-    /// The first that counts as `wanted`, or the last.
+    /// The first that is truthy like `wanted`, or the last.
     fn first<'a>(&mut self, wanted: bool, arguments: &'a [Value], data: &Datum<'a>) -> Result<Datum<'a>> {
         let mut last = Datum::Undefined;
         for argument in arguments {
@@ -195,7 +195,7 @@ impl Run {
         Ok(last)
     }
 
-    /// Goes through a list.
+    /// Iterates over a list.
     fn each<'a>(&mut self, operator: &str, arguments: &'a [Value], data: &Datum<'a>) -> Result<Datum<'a>> {
         let mut argument = |place: usize| arguments.get(place).map(|value| self.apply(value, data)).transpose();
         let list = argument(0)?.and_then(|list| list.items());
@@ -226,7 +226,7 @@ impl Run {
             }
         }
         Ok(match operator {
-            // Nothing is so of all of no items.
+            // `all` of no items is false.
             "all" => Datum::Bool(is_list),
             "none" => Datum::Bool(kept.is_empty()),
             "some" => Datum::Bool(!kept.is_empty()),
@@ -234,7 +234,7 @@ impl Run {
         })
     }
 
-    /// Those of `keys` that the data does not have.
+    /// Those of `keys` that are missing in the data.
     fn missing<'a>(&mut self, keys: Vec<Datum<'a>>, data: &Datum<'a>) -> Result<Datum<'a>> {
         self.charge(keys.len())?;
         let mut missing = Vec::new();
@@ -250,7 +250,7 @@ impl Run {
         self.list(missing)
     }
 
-    /// The member of `data` that a path such as `a.0.b` leads to; all of it if there is no path.
+    /// The member of `data` at a path such as `a.0.b`; all of it if there is no path.
     fn member<'a>(&mut self, data: &Datum<'a>, path: &Datum<'a>) -> Result<Option<Datum<'a>>> {
         let path = match path {
             Datum::Undefined | Datum::Null => return Ok(Some(data.clone())),
@@ -267,7 +267,8 @@ impl Run {
         Ok(Some(found))
     }
 
-    /// `substr`: from a place on, counted from the end if it is negative; so many characters, or up to that many before the end.
+    /// `substr`: from a position, counted from the end if it is negative; a number of characters, or if negative up to
+    /// that many before the end.
     fn part<'a>(&mut self, text: &Datum<'a>, start: &Datum<'a>, length: &Datum<'a>) -> Result<Datum<'a>> {
         let units: Vec<u16> = text.string().encode_utf16().collect();
         let whole = |number: f64| if number.is_nan() { 0.0 } else { number.trunc() };
@@ -292,7 +293,7 @@ fn is_in(one: &Datum<'_>, other: &Datum<'_>) -> bool {
     }
 }
 
-/// Whether two values, or three, follow each other so.
+/// Whether two or three values are in this order.
 fn are_in_order(values: &[Datum<'_>], orders: &[Ordering]) -> bool {
     let follow = |one: &Datum<'_>, other: &Datum<'_>| one.compare(other).is_some_and(|order| orders.contains(&order));
     match values {

@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::*;
 
-/// What comes of logic, as JSON; what JSON has not is told as a text.
+/// The result of logic, as JSON; values that JSON lacks are texts.
 fn told(logic: Value, data: &Value) -> Value {
     let logic = Logic::new(logic).unwrap();
     match logic.evaluate(&Datum::of(data)) {
@@ -124,11 +124,11 @@ fn what_takes_too_long_ends() {
         json!({ "cat": (0..60).map(|_| json!({ "var": "text.length" })).collect::<Vec<_>>() }),
         json!({ "missing": vec!["text.length"; 60] }),
         json!({ "!": (0..3).map(|_| json!([{ "var": "items" }])).collect::<Vec<_>>() }),
-        // What doubles with each step.
+        // Doubles with each step.
         reduced(json!({ "cat": [accumulator(), accumulator()] })),
         reduced(json!([accumulator(), accumulator()])),
         reduced(json!({ "merge": [accumulator(), accumulator()] })),
-        // What nests with each step.
+        // Nests with each step.
         reduced(json!([accumulator()])),
         reduced(json!({ "var": "" })),
     ] {
@@ -147,7 +147,7 @@ fn logic_tells_what_it_names() {
 fn any_data() -> impl Strategy<Value = Value> {
     let scalar = prop_oneof![
         (-3..4_i64).prop_map(Value::from),
-        // An empty text is missing here, as in JavaScript, and not there.
+        // An empty text counts as missing here, as in JavaScript.
         "[a-c]{1,3}".prop_map(Value::from),
         any::<bool>().prop_map(Value::from),
     ];
@@ -156,8 +156,9 @@ fn any_data() -> impl Strategy<Value = Value> {
         .prop_map(|(x, y, list)| json!({ "x": x, "o": { "y": y }, "list": list, "n": 2, "s": "abc" }))
 }
 
-/// Logic of which two independent evaluators must make the same. Left out is where they differ: numbers of texts that are none, order
-/// and equality across types (where it fails, and this one coerces), what is made of null, and the texts of numbers.
+/// Logic for which two independent evaluators must agree. Excluded are their differences: numbers of texts that are not
+/// numbers, order and equality across types (where it fails, and this one coerces), results of null, and the texts of
+/// numbers.
 fn any_logic() -> impl Strategy<Value = Value> {
     let number = || {
         let leaf = prop_oneof![
@@ -237,7 +238,7 @@ proptest! {
     }
 }
 
-/// Whole numbers alike.
+/// Normalises whole numbers.
 fn normal(value: Value) -> Value {
     match value {
         Value::Number(number) => match number.as_f64() {

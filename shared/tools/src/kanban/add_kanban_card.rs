@@ -16,7 +16,7 @@ use super::{Position, board, refused};
 /// Adds a card to a Kanban board.
 pub struct AddKanbanCard;
 
-/// Which card, and where.
+/// The card, and its position.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -26,17 +26,17 @@ pub struct Arguments {
     column: Text<500>,
     /// The card's text, in markdown; it may have several lines.
     text: Text<10_000>,
-    /// Whether it is checked. In a column of done cards it is always.
+    /// Whether it is checked. In a column of done cards it always is.
     #[serde(default)]
     checked: bool,
-    /// Where in the column it goes: `top` or `bottom`; below the others if not given.
+    /// Its position in the column: `top` or `bottom`; below the others if not given.
     #[serde(default)]
     position: Position,
     #[serde(default)]
     if_match: Given<Versions>,
 }
 
-/// What was done.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The board.
@@ -54,7 +54,7 @@ impl Operation for AddKanbanCard {
         name: "add_kanban_card",
         title: "Add a card to a Kanban board",
         description: "Adds a card to a column of a board of the plugin Kanban, as the plugin writes it, and leaves the rest as it is. Read the columns with read_kanban_board. Example: {\"path\": \"Projects/Board.md\", \"column\": \"Todo\", \"text\": \"Call Ada\"}",
-        // It tells what is there.
+        // The result reveals the board's columns.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["tasks"],
         aliases: &[Alias::Name("prev_hash", "if_match")],

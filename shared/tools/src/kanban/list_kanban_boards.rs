@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// Lists the Kanban boards of the vault.
 pub struct ListKanbanBoards;
 
-/// Which boards.
+/// Which boards to list.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -28,9 +28,9 @@ pub struct Arguments {
 /// Boards.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// How many boards there are.
+    /// The number of boards.
     total: usize,
-    /// By path; of very many the first 500.
+    /// The first 500, by path.
     boards: Vec<ListedBoard>,
 }
 
@@ -39,9 +39,9 @@ pub struct Output {
 pub struct ListedBoard {
     /// Its path.
     path: String,
-    /// How many columns it has, its archive too.
+    /// The number of its columns, including its archive.
     columns: usize,
-    /// How many cards.
+    /// The number of its cards.
     cards: usize,
 }
 
@@ -90,7 +90,7 @@ impl Operation for ListKanbanBoards {
     }
 }
 
-/// The notes below `root` with the property of boards, by path.
+/// The notes below `root` with the boards' property, by path.
 fn found(facts: &Facts, root: &Root) -> Result<Vec<DocumentRef>, Error> {
     let mut found = Vec::new();
     for segment in facts.index().segments() {

@@ -16,35 +16,35 @@ use super::{Position, board, refused};
 /// Moves a card of a Kanban board.
 pub struct MoveKanbanCard;
 
-/// Which card, and where to.
+/// The card, and its new position.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The path of the board's note.
     path: WritePath,
-    /// The name of the column that the card is in.
+    /// The name of its current column.
     from_column: Text<500>,
-    /// The name of the column that it goes to.
+    /// The name of its new column.
     to_column: Text<500>,
     /// The card's text, or its first line, in any case.
     card_text: Text<10_000>,
-    /// Where in the column it goes: `top` or `bottom`; below the others if not given.
+    /// Its position in the column: `top` or `bottom`; below the others if not given.
     #[serde(default)]
     position: Position,
     #[serde(default)]
     if_match: Given<Versions>,
 }
 
-/// What was done.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The board.
     path: String,
-    /// The card, as it was named.
+    /// The card, as named in the call.
     moved: String,
-    /// The column that it left, as the board spells it.
+    /// Its old column, as the board spells it.
     from: String,
-    /// The column that it came to.
+    /// Its new column.
     to: String,
     /// SHA-256 of the note, in hex.
     content_hash: String,
@@ -55,7 +55,7 @@ impl Operation for MoveKanbanCard {
         name: "move_kanban_card",
         title: "Move a card of a Kanban board",
         description: "Moves a card with all its lines to another column of a board of the plugin Kanban. It is checked where it comes into a column of done cards, and open again where it leaves one. Example: {\"path\": \"Projects/Board.md\", \"from_column\": \"Todo\", \"to_column\": \"Done\", \"card_text\": \"Call Ada\"}",
-        // It tells what is there.
+        // The result reveals the board's columns.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["tasks"],
         aliases: &[Alias::Name("prev_hash", "if_match")],

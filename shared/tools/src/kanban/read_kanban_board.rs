@@ -17,7 +17,7 @@ use super::board;
 /// Reads a Kanban board.
 pub struct ReadKanbanBoard;
 
-/// Which board.
+/// The board.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -41,10 +41,10 @@ pub struct Output {
 pub struct BoardColumn {
     /// Its name.
     name: String,
-    /// Most cards that it should have, if a person set that.
+    /// Most cards that it should have, if limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<u32>,
-    /// Whether cards that come into it are checked.
+    /// Whether cards that enter it are checked.
     complete: bool,
     /// Whether it is the archive.
     archived: bool,

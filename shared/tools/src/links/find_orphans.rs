@@ -18,7 +18,7 @@ use crate::search::filter::Excluded;
 /// Lists the notes that no other note links to or embeds, by path.
 pub struct FindOrphans;
 
-/// Which notes.
+/// Which notes to list.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -26,14 +26,15 @@ pub struct Arguments {
     #[serde(default)]
     #[schemars(length(max = 1024))]
     root: String,
-    /// Not these notes, nor those in these folders: paths from the root of the vault, or globs of either, `Templates/*` or `*.excalidraw.md`.
+    /// Without these notes, and those in these folders: paths from the root of the vault, or globs of either,
+    /// `Templates/*` or `*.excalidraw.md`; none are left out if not given.
     #[serde(default)]
     #[schemars(length(max = 100))]
     exclude_paths: Vec<String>,
     /// Most notes to return; 100 if not given, at most 1,000.
     #[serde(default)]
     limit: Limit,
-    /// The `cursor` of the page before.
+    /// The `cursor` of the previous page.
     #[serde(default)]
     cursor: Given<Text<4096>>,
 }
@@ -43,11 +44,11 @@ pub struct Arguments {
 pub struct Orphan {
     /// Its path.
     path: String,
-    /// How many different targets its own links have.
+    /// The number of distinct targets of its links.
     outgoing_count: usize,
 }
 
-/// Most paths to leave out.
+/// Most excluded paths.
 const MAX_EXCLUDED: usize = 100;
 
 impl Operation for FindOrphans {

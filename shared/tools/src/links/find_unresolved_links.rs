@@ -14,10 +14,10 @@ use atlas_segment::SectionName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Lists the links and embeds that lead to no file, by target, or by note and target, with the lines they stand on.
+/// Lists the links and embeds that lead to no file, by target, or by note and target, with their lines.
 pub struct FindUnresolvedLinks;
 
-/// Of which notes.
+/// Which links to list.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -25,38 +25,38 @@ pub struct Arguments {
     #[serde(default)]
     #[schemars(length(max = 1024))]
     root: String,
-    /// Whether there is one item for each target, with all the notes that have it, or for each note and target.
+    /// Whether there is one item per target, with all its notes, or one per note and target.
     #[serde(default)]
     group_by: GroupBy,
     /// Most items to return; 100 if not given, at most 1,000.
     #[serde(default)]
     limit: Limit,
-    /// The `cursor` of the page before.
+    /// The `cursor` of the previous page.
     #[serde(default)]
     cursor: Given<Text<4096>>,
 }
 
-/// What items are of.
+/// The grouping of items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GroupBy {
-    /// Of a target.
+    /// One item per target.
     #[default]
     Target,
-    /// Of a note and a target.
+    /// One item per note and target.
     Source,
 }
 
-/// A target that is no file.
+/// A target without a file.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Unresolved {
-    /// As links write it, without the part after `#`.
+    /// As written in links, without the part after `#`.
     target: String,
-    /// The notes that have it, by path; of many the first 1,000.
+    /// The notes with such links, by path, at most 1,000.
     sources: Vec<LinkSource>,
 }
 
-/// Where a link stands.
+/// The place of a link.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct LinkSource {
     /// The note.
@@ -65,7 +65,7 @@ pub struct LinkSource {
     line: u32,
 }
 
-/// Most notes of a target that are told.
+/// Most notes of a target that are listed.
 const MAX_SOURCES: usize = 1000;
 
 impl Operation for FindUnresolvedLinks {
@@ -110,7 +110,7 @@ impl Operation for FindUnresolvedLinks {
     }
 }
 
-/// The targets that are no file, in the order of the items, each with the notes that have it.
+/// The targets without a file, in the order of the items, each with the notes that link to it.
 fn unresolved(graph: &Graph, root: &Root, group_by: GroupBy) -> Result<Vec<(String, Vec<DocumentRef>)>, Error> {
     let mut below = Vec::new();
     for segment in graph.index().segments() {

@@ -1,4 +1,4 @@
-//! `get_backlinks`: the notes that link to a file, and how often.
+//! `get_backlinks`: the notes that link to a file, and their number of links.
 
 use atlas_access::Access;
 use atlas_ops::arguments::{self, Given, ReadPath, Text};
@@ -16,25 +16,25 @@ use atlas_vault::resolve::{Files, resolve};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Lists the other notes that link to a note or another file, by path, and how often each does.
+/// Lists the other notes that link to a note or another file, by path, and their number of links.
 pub struct GetBacklinks;
 
-/// Of which file.
+/// The file, and options.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
     path: ReadPath,
-    /// Also the lines that the links stand on.
+    /// Also return the lines of the links.
     #[serde(default)]
     include_context: bool,
-    /// Embeds count as links. So it is if not given.
+    /// Count embeds as links; true if not given.
     #[serde(default = "arguments::yes")]
     include_embeds: bool,
     /// Most notes to return; 100 if not given, at most 1,000.
     #[serde(default)]
     limit: Limit,
-    /// The `cursor` of the page before.
+    /// The `cursor` of the previous page.
     #[serde(default)]
     cursor: Given<Text<4096>>,
 }
@@ -44,9 +44,9 @@ pub struct Arguments {
 pub struct Backlink {
     /// Its path.
     source_path: String,
-    /// How many links to the file it has.
+    /// The number of its links to the file.
     link_count: u32,
-    /// The lines that they stand on, each once; of many the first 100.
+    /// The lines of these links, each once, at most 100.
     #[serde(skip_serializing_if = "Option::is_none")]
     contexts: Option<Vec<LinkContext>>,
 }
@@ -125,7 +125,7 @@ impl Operation for GetBacklinks {
     }
 }
 
-/// The other notes that link to the file at `path`, with how many links to it they have.
+/// The other notes that link to the file at `path`, with their number of links to it.
 fn sources(graph: &Graph, path: &VaultPath, with_embeds: bool) -> Result<Vec<(DocumentRef, u32)>, Error> {
     let own = graph.file(path)?;
     let mut sources: Vec<(DocumentRef, u32)> = Vec::new();
@@ -140,7 +140,7 @@ fn sources(graph: &Graph, path: &VaultPath, with_embeds: bool) -> Result<Vec<(Do
     Ok(sources)
 }
 
-/// The lines of a note's `text` with links to the file at `path`, of which `files` are the rivals.
+/// The lines of a note's `text` with links to the file at `path`, whose rivals are `files`.
 fn contexts(
     path: &VaultPath,
     from: &str,

@@ -1,4 +1,4 @@
-//! `get_outgoing_links`: the links of a note, and what they mean.
+//! `get_outgoing_links`: the links of a note, and their targets.
 
 use atlas_access::Access;
 use atlas_ops::arguments::{self, Given, ReadPath};
@@ -16,10 +16,11 @@ use atlas_vault::{Link, LinkKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Lists the wikilinks, markdown links and embeds of a note that lead into the vault, with the files they mean, as in Obsidian, and where they stand.
+/// Lists the wikilinks, markdown links and embeds of a note that lead into the vault, with the files they mean, as in
+/// Obsidian, and their positions.
 pub struct GetOutgoingLinks;
 
-/// Of which note.
+/// The note, and options.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -33,7 +34,7 @@ pub struct Arguments {
     include_unresolved: bool,
 }
 
-/// How a link is written.
+/// The kind of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -60,22 +61,22 @@ pub struct Output {
 /// A link.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct OutgoingLink {
-    /// What it leads to as written, with the part after `#`.
+    /// Its target as written, including the part after `#`.
     target: String,
-    /// What it shows: its text, or if it has none what it leads to.
+    /// Its display text, or if it has none its target.
     display_text: String,
-    /// How it is written.
+    /// Its kind.
     kind: Kind,
-    /// Whether there is such a file.
+    /// Whether the file exists.
     resolved: bool,
-    /// The file's path, if there is one. A link to a part of the note itself leads to the note.
+    /// The file's path, if it exists. A link to a part of the note itself leads to the note.
     #[serde(skip_serializing_if = "Option::is_none")]
     target_path: Option<String>,
     /// The number of its line, counted from 1.
     line: u32,
-    /// Where on the line it begins, in characters counted from 1.
+    /// The column of its beginning, in characters counted from 1.
     col: usize,
-    /// Always false: what stands in code is no link.
+    /// Always false: code contains no links.
     in_codeblock: bool,
 }
 

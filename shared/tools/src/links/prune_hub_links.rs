@@ -1,4 +1,4 @@
-//! `prune_hub_links`: takes links out of a note that has too many, by a policy.
+//! `prune_hub_links`: removes links from a note that has too many, by a policy.
 
 mod policy;
 
@@ -25,18 +25,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::links::prune_hub_links::policy::{Kind, Meant, Policy, Rule};
 
-/// Takes links out of a note that has too many.
+/// Removes links from a note that has too many.
 pub struct PruneHubLinks;
 
-/// Of which note, and by which policy.
+/// The note, and the policy.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: WritePath,
-    /// Which links go. Those in properties, and embeds, stay.
+    /// Which links to remove. Those in properties, and embeds, stay.
     policy: Policy,
-    /// Most links that go, the first in the note; 50 if not given.
+    /// Most links to remove, the first in the note; 50 if not given.
     #[serde(default)]
     max_removals: Bounded<1, 1000, 50>,
     /// Change nothing, and return which links would be removed; true if not given.
@@ -46,20 +46,20 @@ pub struct Arguments {
     message: Given<Message>,
 }
 
-/// What was taken out.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The note's path.
     path: String,
     /// The policy.
     policy_used: Kind,
-    /// How many links it had.
+    /// The number of links before.
     links_before: usize,
-    /// How many it has.
+    /// The number of links after.
     links_after: usize,
-    /// Those that went. What they show stays; a list item that has nothing else goes.
+    /// The removed links. Their display text stays; a list item with nothing else is removed.
     removed: Vec<Removed>,
-    /// Whether there are more than these: an answer has no room for all.
+    /// Whether more were removed than fit into the answer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
     /// SHA-256 of the note's bytes, in hex; absent on a dry run.
@@ -69,12 +69,12 @@ pub struct Output {
     dry_run: bool,
 }
 
-/// A link that went. A keyed commit keeps it.
+/// A removed link. A keyed commit stores it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Removed {
-    /// What it led to, as it was written.
+    /// Its target, as written.
     target: String,
-    /// Why it went.
+    /// Why it was removed.
     reason: String,
     /// The number of its line before, counted from 1.
     line: u32,
@@ -123,7 +123,7 @@ impl Operation for PruneHubLinks {
         };
         let links_after = pruned.links.saturating_sub(pruned.removed.len());
         let mut removed = pruned.removed;
-        // What was done is told, however much it was.
+        // Changes are reported even if the report must be cut.
         let truncated = cut(&mut removed, context);
         let output = Output {
             path: change.path.as_str().to_owned(),
@@ -146,7 +146,7 @@ struct Pruning<'a> {
     most: usize,
 }
 
-/// What came of it. A keyed commit keeps it.
+/// The result. A keyed commit stores it.
 #[derive(Clone, Serialize, Deserialize)]
 struct Pruned {
     links: usize,
@@ -182,7 +182,7 @@ impl Pruning<'_> {
         Ok((Pruned { links: links.len(), removed, sha256 }, batch))
     }
 
-    /// Puts the note, unless nothing went; its hash.
+    /// Puts the note, unless it is unchanged; returns its hash.
     fn put(&self, batch: &mut Batch<'_>, found: &Found, pruned: String, is_unchanged: bool) -> Result<Hash, Error> {
         if is_unchanged {
             return Ok(Hash::from_bytes(found.record.sha256));
@@ -193,7 +193,7 @@ impl Pruning<'_> {
         Ok(sha256)
     }
 
-    /// What the targets of the links mean.
+    /// The files that the links' targets mean.
     async fn meant(&self, head: &Arc<Snapshot>, links: &[LinkOccurrence]) -> Result<HashMap<String, Meant>, Error> {
         let graph = Graph::fetch(self.context, self.context.view(head.clone())).await?;
         let mut meant = HashMap::new();

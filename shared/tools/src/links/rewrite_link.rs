@@ -1,4 +1,4 @@
-//! `rewrite_link`: gives the links to a file, or with a target, another target, in all notes.
+//! `rewrite_link`: gives links to a file, or with a target, another target, in all notes.
 
 use std::sync::Arc;
 
@@ -22,25 +22,25 @@ use atlas_vault::resolve::{names, resolve};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Most bytes of notes that are made at once.
+/// Most bytes of notes rewritten at once.
 const MAX_REWRITTEN_BYTES: usize = 48 << 20;
 
 /// Gives all links to a note or another file a new target, in every note or in those of a folder, in one commit.
 pub struct RewriteLink;
 
-/// Which links, and what they are to be.
+/// The links, and their new target.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The target, as a link in the root of the vault would have it: a name or a path, without `#`. All links to the file that it means
-    /// are rewritten, however they are written; if it means none, those with this very target.
+    /// The current target, as written in a note in the root of the vault: a name or a path, without `#`. All links to
+    /// the file that it means are rewritten, however they are written; if it means none, those with this target.
     from_target: Text<1024>,
-    /// The target that they get: the file that it means, or as it is written if it means none.
+    /// The new target: the file that it means, or the text itself if it means none.
     to_target: Text<1024>,
-    /// Where: if not given, in the folder of folder_path, or in all notes if that is not given either.
+    /// The scope: if not given, the folder in folder_path, or all notes if that is not given either.
     #[serde(default)]
     scope: Given<Where>,
-    /// For `folder`: which.
+    /// For `folder`: its path.
     #[serde(default)]
     #[schemars(with = "String", length(max = 1024))]
     folder_path: Given<String>,
@@ -51,7 +51,7 @@ pub struct Arguments {
     message: Given<Message>,
 }
 
-/// Where links are rewritten.
+/// The scope of a rewrite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Where {
@@ -61,32 +61,32 @@ pub(crate) enum Where {
     Folder,
 }
 
-/// What was rewritten.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// As it was asked for.
+    /// As given.
     from_target: String,
-    /// As it was asked for.
+    /// As given.
     to_target: String,
-    /// The notes with such links, by path; the first of them if an answer has no room for all.
+    /// The notes with such links, by path; only the first if not all fit into the answer.
     files_modified: Vec<Modified>,
-    /// Whether there are more notes than these.
+    /// Whether there are more notes.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
-    /// How many links there are in all of them.
+    /// The number of links in all notes.
     total_replacements: usize,
     /// Whether this was a dry run, so that nothing was changed.
     dry_run: bool,
-    /// The generation that has them; on a dry run, the one that was looked at.
+    /// The new generation; on a dry run, the one that was read.
     generation: u64,
 }
 
-/// A note with such links. A keyed commit keeps it.
+/// A note with such links. A keyed commit stores it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Modified {
     /// Its path.
     path: String,
-    /// How many it has.
+    /// The number of such links.
     occurrences: usize,
 }
 
@@ -106,7 +106,7 @@ impl Operation for RewriteLink {
     type Output = Output;
 
     fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        // Which notes have such links is found out.
+        // The notes with such links are found later.
         Ok(Vec::new())
     }
 
@@ -144,7 +144,7 @@ impl Operation for RewriteLink {
         };
         let total_replacements = modified.iter().map(|note| note.occurrences).sum();
         let mut files_modified = modified;
-        // What was done is told, however much it was.
+        // Changes are reported even if the report must be cut.
         let truncated = cut(&mut files_modified, context);
         let output = Output {
             from_target: from.to_owned(),

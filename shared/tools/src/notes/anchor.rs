@@ -16,24 +16,25 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Anchor {
-    /// What is below a heading, up to the next of its level or above.
+    /// The text below a heading, up to the next of its level or above.
     Heading {
         /// Its text, in any case; `Parent > Child` for one of several.
         heading: Text<500>,
-        /// Which of several that are named the same; needed if there are several.
+        /// The number of the occurrence, if several have the same text; needed then.
         #[serde(default)]
         occurrence: Given<Bounded<1, 100_000>>,
     },
-    /// The paragraph or list item that carries `^id`.
+    /// The paragraph or list item with `^id`.
     Block {
         /// The id.
         block_id: Exact<500>,
     },
-    /// What stands above the first heading, below the properties.
+    /// The text above the first heading, below the properties.
     Frontmatter {},
 }
 
-/// A part of a note as one text: a heading as in [`Anchor::Heading`], or `^id`. An anchor in its long form is taken too.
+/// A part of a note as one text: a heading as in [`Anchor::Heading`], or `^id`. An anchor in its long form is accepted
+/// too.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Value")]
 pub(crate) struct ShortAnchor(pub(crate) Anchor);
@@ -68,10 +69,10 @@ impl JsonSchema for ShortAnchor {
     }
 }
 
-/// Where a part is.
+/// The position of a part.
 pub(crate) enum Part {
     At(Target),
-    /// Above the first heading, if there is one; none if nothing stands there.
+    /// Above the first heading, if there is one; [`None`] if there is no text.
     Preamble {
         lines: Option<Target>,
         heading: Option<Target>,
@@ -79,7 +80,7 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// Where it is in `note`, in bytes.
+    /// Its range in `note`, in bytes.
     pub(crate) fn range(&self, note: &str) -> Result<Range<usize>, Error> {
         match self {
             Self::At(target) | Self::Preamble { lines: Some(target), .. } => {
@@ -91,7 +92,7 @@ impl Part {
 }
 
 impl Anchor {
-    /// The part that it names in `note`.
+    /// The position of the part in `note`.
     pub(crate) fn find(&self, note: &str) -> Result<Part, Error> {
         Ok(match self {
             Self::Block { block_id } => Part::At(Target::Block(block_id.as_str().to_owned())),
@@ -155,7 +156,7 @@ fn named(note: &str, name: &str, occurrence: Option<usize>) -> Result<Target, Er
     }
 }
 
-/// What stands above the first heading of `note`.
+/// The text above the first heading of `note`.
 fn preamble(note: &str) -> Part {
     let parsed = atlas_vault::parse(note);
     let start = parsed.frontmatter.as_ref().map_or(0, |frontmatter| frontmatter.body_start);

@@ -1,4 +1,4 @@
-//! `append_note`: adds to the end or the start of a note, or of one of its sections.
+//! `append_note`: adds text to the end or the start of a note, or of one of its sections.
 
 use atlas_access::Access;
 use atlas_ops::arguments::{self, Given, Message, Text, Versions, WritePath};
@@ -22,27 +22,27 @@ use crate::notes::anchor::heading_called;
 /// Adds text to the end of a note, to its start, or to the end of one of its sections.
 pub struct AppendNote;
 
-/// What to add, and where.
+/// The text, and its position.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: WritePath,
-    /// What to add.
+    /// The text to add.
     content: String,
     /// Add it to the section of this heading, `Parent > Child` for one of several; to the whole note if not given.
     #[serde(default)]
     heading: Given<Text<500>>,
-    /// Where: `end` if not given.
+    /// The position: `end` if not given.
     #[serde(default)]
     position: Position,
     /// At the start: below the properties, if there are some.
     #[serde(default = "arguments::yes")]
     after_frontmatter: bool,
-    /// Whether it stands on lines of its own; else it is added as it is.
+    /// Whether to put it on lines of its own; else it is added unchanged.
     #[serde(default = "arguments::yes")]
     ensure_newline: bool,
-    /// Create the note if there is none; not with heading.
+    /// Create a missing note; not with heading.
     #[serde(default)]
     create_if_missing: bool,
     #[serde(default)]
@@ -51,30 +51,30 @@ pub struct Arguments {
     message: Given<Message>,
 }
 
-/// Where in a note.
+/// A position in a note.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Position {
-    /// After all that is there.
+    /// At the end.
     #[default]
     End,
-    /// Before it.
+    /// At the start.
     Start,
 }
 
-/// What was added.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The note's path.
     path: String,
-    /// Where it was added.
+    /// The position used.
     position_used: Position,
-    /// When.
+    /// When it was added.
     #[schemars(with = "String", extend("format" = "date-time"))]
     updated_at: Timestamp,
     /// SHA-256 of the note's bytes, in hex.
     content_hash: String,
-    /// How many bytes the note has more than before.
+    /// The number of added bytes.
     inserted_bytes: u64,
     /// The generation that wrote this version.
     generation: u64,
@@ -99,7 +99,7 @@ impl Operation for AppendNote {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         if arguments.heading.is_some() {
-            // Whether there is such a heading is told.
+            // The result reveals whether the heading exists.
             gates::may_run(context.caller, &Info { scopes: &[Scope::ReadVault], ..Self::INFO })?;
         }
         let path: VaultPath = arguments.path.clone().into();
@@ -128,12 +128,12 @@ impl Operation for AppendNote {
 }
 
 impl Arguments {
-    /// Whether a note that is not there is created: only where no part or version of one is named.
+    /// Whether a missing note is created: only if neither a part nor a version of it is named.
     const fn creates(&self) -> bool {
         self.create_if_missing && self.heading.0.is_none() && self.if_match.0.is_none()
     }
 
-    /// `note` with what is added.
+    /// `note` with the text added.
     fn added(&self, note: &str) -> Result<String, Error> {
         let text = self.content.clone();
         let is_end = self.position == Position::End;
@@ -155,7 +155,7 @@ impl Arguments {
         editing::apply(note, &[edit], "content")
     }
 
-    /// Where the start of `note` is.
+    /// The start of `note`, below the properties if requested.
     fn start_of(&self, note: &str) -> usize {
         let frontmatter = atlas_vault::parse(note).frontmatter.filter(|_| self.after_frontmatter);
         let mark = if note.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };

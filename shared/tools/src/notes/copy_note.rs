@@ -1,4 +1,4 @@
-//! `copy_note`: another note with the same text, whose links mean what they mean in the first.
+//! `copy_note`: copies a note, and keeps the meaning of its links.
 
 use std::sync::Arc;
 
@@ -27,18 +27,18 @@ use serde::{Deserialize, Serialize};
 /// Makes another note with the same text.
 pub struct CopyNote;
 
-/// Which note, and where to.
+/// The note, and the copy's path.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its path from the root of the vault; it ends in `.md`.
     from: WritePath,
-    /// The path of the copy, where there must be no note; it ends in `.md`.
+    /// The path of the copy, which must be free; it ends in `.md`.
     to: WritePath,
-    /// Rewrite the copy's links that would mean something else there.
+    /// Update the copy's links that would mean something else there.
     #[serde(default = "arguments::yes")]
     rewrite_internal_links: bool,
-    /// Why, for the log; if not given, what it is a copy of.
+    /// The reason, for the log; if not given, the original's path.
     #[serde(default)]
     message: Given<Text<4096>>,
 }
@@ -55,7 +55,7 @@ pub struct Output {
     created_at: Timestamp,
     /// SHA-256 of its bytes, in hex.
     content_hash: String,
-    /// How many of its links were rewritten.
+    /// The number of updated links in it.
     links_rewritten: usize,
     /// The generation that made it.
     generation: u64,
@@ -111,7 +111,7 @@ struct Copying<'a> {
     rewrite: bool,
 }
 
-/// What came of it. A keyed commit keeps it.
+/// The result. A keyed commit stores it.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Copied {
     sha256: Hash,
@@ -120,7 +120,7 @@ struct Copied {
 }
 
 impl Copying<'_> {
-    /// The copy's text, and how many of its links are not as in the note's.
+    /// The copy's text, and the number of its links that differ from the note's.
     async fn text(&self, head: &Arc<Snapshot>, note: &Bytes) -> Result<(Bytes, usize), Error> {
         let Some(text) = std::str::from_utf8(note).ok().filter(|_| self.rewrite) else { return Ok((note.clone(), 0)) };
         links::check_length(&self.from, note)?;

@@ -1,4 +1,4 @@
-//! `delete_note`: takes a note out of the vault, into the trash.
+//! `delete_note`: moves a note to the trash.
 
 use atlas_access::Access;
 use atlas_ops::arguments::{Given, Message, Versions, WritePath};
@@ -14,10 +14,10 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Takes the note at a path out of the vault.
+/// Deletes the note at a path.
 pub struct DeleteNote;
 
-/// Which note.
+/// The note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -25,32 +25,32 @@ pub struct Arguments {
     path: WritePath,
     #[serde(default)]
     if_match: Given<Versions>,
-    /// Keep nothing in the trash. Older generations still have the note for as long as they are kept.
+    /// Keep nothing in the trash. Older generations still have the note while they are kept.
     #[serde(default)]
     hard: bool,
     #[serde(default)]
     message: Given<Message>,
 }
 
-/// What was deleted.
+/// The deleted note.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The note's path.
     path: String,
-    /// SHA-256 of what it was, in hex.
+    /// SHA-256 of the deleted version, in hex.
     sha256: String,
-    /// Where it is kept; absent if it is not.
+    /// Its path in the trash; absent if it is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     trash: Option<String>,
-    /// The same.
+    /// Equal to `trash`.
     #[serde(skip_serializing_if = "Option::is_none")]
     trash_path: Option<String>,
-    /// Whether `restore_note` takes it out of the trash.
+    /// Whether `restore_note` can take it out of the trash.
     recoverable: bool,
     /// When it was deleted.
     #[schemars(with = "String", extend("format" = "date-time"))]
     deleted_at: Timestamp,
-    /// The last generation that has the note.
+    /// The last generation with the note.
     last_generation: u64,
 }
 
@@ -75,7 +75,7 @@ impl Operation for DeleteNote {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path: VaultPath = arguments.path.clone().into();
-        // Without a version whatever is there goes: the trash, and history, keep it.
+        // Without a condition any version is deleted: the trash, and history, keep it.
         let condition = Condition::of_existing(arguments.if_match.as_ref())?;
         let message = arguments.message.as_ref().map(Message::as_str);
         let decide = |found: Option<&Found>| {

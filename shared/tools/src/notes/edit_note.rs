@@ -1,4 +1,4 @@
-//! `edit_note`: changes parts of a note, all or nothing, and leaves every other byte as it is.
+//! `edit_note`: changes parts of a note, all or nothing, and keeps every other byte.
 
 use atlas_access::Access;
 use atlas_mirror::Hash;
@@ -19,16 +19,16 @@ use serde_json::json;
 
 use crate::notes::write_note::Output;
 
-/// Changes parts of a note and leaves every other byte as it is.
+/// Changes parts of a note and keeps every other byte.
 pub struct EditNote;
 
-/// What to change.
+/// The changes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: WritePath,
-    /// The edits, in order, each on what the one before left; all are made or none.
+    /// The edits, in order, each on the result of the one before; all or none are made.
     edits: Vec<Edit>,
     #[serde(default)]
     if_match: Given<Versions>,
@@ -59,7 +59,7 @@ impl Operation for EditNote {
         name: "edit_note",
         title: "Edit a note",
         description: "Changes parts of a note and leaves every other byte as it is: append, prepend, replace_text, replace_section, append_to_section, insert_before, insert_after, set_property, remove_property, merge_properties. All edits are made or none. A target that is missing or ambiguous changes nothing; the error lists what it could be. A person has to confirm edits that take away most of a note, or its frontmatter. For one place take patch_note. Example: {\"path\": \"Projects/Atlas.md\", \"edits\": [{\"op\": \"append_to_section\", \"target\": {\"heading\": [\"Tasks\"]}, \"text\": \"- [ ] Call Ada\"}, {\"op\": \"set_property\", \"name\": \"status\", \"value\": \"active\"}]}",
-        // What cannot be done is told with what there is.
+        // Errors reveal parts of the note.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["notes"],
@@ -73,7 +73,7 @@ impl Operation for EditNote {
     }
 
     fn needs_confirmation(_: &Arguments) -> bool {
-        // That depends on how much the edits take away.
+        // That depends on the removed text.
         false
     }
 
@@ -145,7 +145,7 @@ fn unmerged(changed: Error, why: &Conflict) -> Error {
     changed.with("conflict", why.to_string()).with("lines", lines)
 }
 
-/// Why nothing was changed, with what could have been meant.
+/// The error of failed edits, with candidates for their targets.
 pub(crate) fn refused(error: &EditError) -> Error {
     let message = error.to_string();
     let EditError::Refused { edit, problem } = error else {

@@ -1,4 +1,4 @@
-//! `list_notes`: the files below a folder, in path order, and the folders that they are in.
+//! `list_notes`: the files below a folder, in path order, and their folders.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
@@ -23,22 +23,22 @@ use serde::{Deserialize, Serialize};
 /// Lists the notes below a folder, or whose paths begin with a prefix, in path order, with sizes, times and hashes.
 pub struct ListNotes;
 
-/// Which notes.
+/// Which notes to list.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The folder to list; all of the vault if not given.
+    /// The folder to list; the whole vault if not given.
     #[serde(default)]
     #[schemars(length(max = 1024))]
     root: String,
-    /// Only paths that begin so, for example `projects/2026-`.
+    /// Only paths with this prefix, for example `projects/2026-`; all if not given.
     #[serde(default)]
     #[schemars(length(max = 1024))]
     prefix: String,
-    /// Whether to list what is in folders of the folder too.
+    /// Whether to list the content of nested folders too.
     #[serde(default = "arguments::yes")]
     recursive: bool,
-    /// Whether to list folders too. There are those that have files, of whatever extension.
+    /// Whether to list folders too. Those with any file are listed, of whatever extension.
     #[serde(default)]
     include_folders: bool,
     /// Only files with these extensions, `.md` if not given; all files if it is empty.
@@ -54,7 +54,7 @@ pub struct Arguments {
     /// Most items to return, 1,000 at most; 100 if not given.
     #[serde(default)]
     limit: Limit,
-    /// The `cursor` of the page before. The pages of one listing show the vault as it was at the first.
+    /// The `cursor` of the previous page. The pages of one listing show the vault at the generation of the first.
     #[serde(default)]
     cursor: Given<Text<4096>>,
 }
@@ -79,7 +79,7 @@ fn notes() -> Vec<Text<32>> {
 pub struct Listed {
     /// Its path.
     path: String,
-    /// What it is.
+    /// Its type.
     r#type: What,
     /// A file's size in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,7 +93,7 @@ pub struct Listed {
     sha256: Option<String>,
 }
 
-/// What is at a path.
+/// The type of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
@@ -103,15 +103,15 @@ pub enum What {
     Folder,
 }
 
-/// Where the next page begins.
+/// The start of the next page.
 #[derive(Serialize, Deserialize)]
 struct Cursor {
     generation: u64,
-    /// The listing.
+    /// A hash of the listing's arguments.
     of: u32,
-    /// The last item's path; a folder's ends in a slash, so that it comes before what is in it.
+    /// The last item's path; a folder's ends in a slash, so that it comes before its content.
     after: String,
-    /// How many items all pages have.
+    /// The number of items on all pages.
     #[serde(default)]
     total: Option<usize>,
 }
@@ -199,7 +199,7 @@ impl Listed {
         Self { path, r#type: What::Folder, size: None, mtime: None, sha256: None }
     }
 
-    /// What it is sorted by.
+    /// Its sort key.
     fn key(&self) -> String {
         if self.r#type == What::Folder { format!("{}/", self.path) } else { self.path.clone() }
     }
@@ -220,7 +220,7 @@ fn since(text: &str) -> Result<i64, Error> {
 #[derive(Debug)]
 struct Listing {
     root: Root,
-    /// What the paths begin with; none if there are no such paths.
+    /// The prefix of the paths; [`None`] if there are no such paths.
     prefix: Option<String>,
     recursive: bool,
     folders: bool,
@@ -291,14 +291,14 @@ impl Listing {
         ends.filter_map(|end| path.get(..end)).filter(move |folder| folder.starts_with(prefix))
     }
 
-    /// The first `count` items after `after`, at whatever depth. Neither paths nor texts of the whole vault are looked at, but the records from
-    /// there on.
+    /// The first `count` items after `after`, at any depth. Reads neither paths nor texts of the whole vault, but the
+    /// records from there on.
     async fn all(&self, view: View, after: &str, count: usize) -> Result<Vec<Listed>, Error> {
         let Some(prefix) = &self.prefix else { return Ok(Vec::new()) };
         let mut items = Vec::new();
         let mut last = after.to_owned();
         let mut after = after.to_owned();
-        // A page of records may hold few that are listed: go on until there are enough, each time with more.
+        // A page of records may contain few listed ones: continue until there are enough, each time with more.
         let mut wanted = count;
         loop {
             let (records, end) = next_records(&view, prefix, &after, wanted).await?;
@@ -323,7 +323,7 @@ impl Listing {
         Ok(items)
     }
 
-    /// How many items there are.
+    /// The number of items.
     async fn count(&self, view: View) -> Result<usize, Error> {
         let Some(prefix) = &self.prefix else { return Ok(0) };
         let index = Index::fetch(view, Want::default()).await?;
@@ -376,7 +376,7 @@ impl Listing {
                     }
                     children.insert(folder.to_owned(), None);
                 }
-                // The rest of what is in it begins with this folder too; what follows is greater than that.
+                // The rest of its content has this folder as its prefix; the next item is greater than that.
                 let beyond = folder.trim_end_matches('/').to_owned() + "0";
                 range.start = paths.first_from(beyond.as_bytes()).max(range.start);
             }
@@ -392,8 +392,8 @@ impl Listing {
     }
 }
 
-/// The live records under `prefix` and after `after`, in path order, from one wave of pages that hold at least `count` records, and the
-/// path up to which they are complete; none if there are no more.
+/// The live records under `prefix` and after `after`, in path order, from one wave of pages with at least `count`
+/// records, and the path up to which they are complete; [`None`] if there are no more.
 async fn next_records(
     view: &View,
     prefix: &str,
@@ -411,7 +411,7 @@ async fn next_records(
         let mut complete = true;
         let mut slots = Vec::new();
         for (page, documents) in from {
-            // The first page may hold only documents before the start.
+            // The first page may contain only documents before the start.
             if held > count as u32 && slots.len() > 1 {
                 complete = false;
                 break;

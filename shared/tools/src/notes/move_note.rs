@@ -1,4 +1,4 @@
-//! `move_note`: gives a note another path, and rewrites the links to it, in one commit.
+//! `move_note`: moves a note, and updates the links to it, in one commit.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Gives a note another path, in another folder or with another name, and updates the links that the move would break, in all notes.
+/// Moves a note to another folder or name, and updates the links that the move would break, in all notes.
 pub struct MoveNote;
 
-/// Which note, and where to.
+/// The note, and its new path.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -31,38 +31,38 @@ pub struct Arguments {
     to: WritePath,
     #[serde(default)]
     if_match: Given<Versions>,
-    /// Rewrite the links of all notes, so that they mean what they meant.
+    /// Update the links of all notes, so that they keep their meaning.
     #[serde(default = "arguments::yes", alias = "update_links")]
     update_backlinks: bool,
-    /// Whether a note at the new path goes into the trash; if not, nothing is moved where there is one.
+    /// Whether a note at the new path goes into the trash; if not, the call fails if there is one.
     #[serde(default)]
     overwrite_target: bool,
-    /// Why, for the log; if not given, where the note was.
+    /// The reason, for the log; if not given, the old path.
     #[serde(default)]
     message: Given<Text<4096>>,
 }
 
-/// What was moved.
+/// The moved note.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// The path that it had.
+    /// The old path.
     from: String,
-    /// The path that it has.
+    /// The new path.
     to: String,
     /// When it was moved.
     #[schemars(with = "String", extend("format" = "date-time"))]
     moved_at: Timestamp,
-    /// How many links to it were rewritten, in other notes.
+    /// The number of updated links to it, in other notes.
     backlinks_updated: usize,
-    /// SHA-256 of its bytes, in hex: what the next `if_match` names. Another than before if links in it were rewritten.
+    /// SHA-256 of its bytes, in hex, for the next `if_match`. It differs from before if links in it were updated.
     new_hash: String,
-    /// The same.
+    /// Equal to `new_hash`.
     sha256: String,
-    /// The generation that moved it.
+    /// The generation of the move.
     generation: u64,
-    /// How many links were rewritten, in all notes: also its own, and links to other notes of its new name.
+    /// The number of updated links in all notes, including its own, and links to other notes with its new name.
     links: usize,
-    /// How many notes had such links.
+    /// The number of notes with such links.
     notes: usize,
 }
 
@@ -71,7 +71,7 @@ impl Operation for MoveNote {
         name: "move_note",
         title: "Move a note",
         description: "Moves or renames a note, and updates the links to it in all notes: wikilinks, embeds and markdown links. If there is a note at the new path nothing is moved, unless overwrite_target puts that into the trash. A person has to confirm it. Example: {\"from\": \"Inbox/Atlas.md\", \"to\": \"Projects/Atlas.md\"}",
-        // What links to it, and where, is told.
+        // The result reveals the number of links to it.
         scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault],
         destructive: true,
         tags: &["notes", "links"],
@@ -137,7 +137,7 @@ struct MoveChange<'a> {
     condition: Condition<'a>,
 }
 
-/// What a move came to. A keyed commit keeps it.
+/// The result of a move. A keyed commit stores it.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Kept {
     sha256: Hash,

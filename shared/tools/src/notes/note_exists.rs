@@ -1,4 +1,4 @@
-//! `note_exists`: whether there is something at a path, without reading it.
+//! `note_exists`: whether a path exists, without reading it.
 
 use atlas_ops::arguments;
 use atlas_ops::error::Error;
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::notes::list_notes::What;
 
-/// Tells whether there is a file or a folder at a path, without reading it.
+/// Returns whether there is a file or a folder at a path, without reading it.
 pub struct NoteExists;
 
-/// Where.
+/// The path.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -21,12 +21,12 @@ pub struct Arguments {
     path: String,
 }
 
-/// What there is.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// Whether there is something that the caller may read.
     exists: bool,
-    /// What it is.
+    /// Its type.
     #[serde(skip_serializing_if = "Option::is_none")]
     r#type: Option<What>,
 }
@@ -44,7 +44,7 @@ impl Operation for NoteExists {
     type Output = Output;
 
     fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        // What may not be read is not there.
+        // An unreadable path counts as missing.
         Ok(Vec::new())
     }
 

@@ -1,4 +1,5 @@
-//! `patch_note`: replaces text that a note has once, or as often as the caller says; or changes the part that an anchor names.
+//! `patch_note`: replaces text that occurs once in a note, or a given number of times; or changes the part at an
+//! anchor.
 
 mod anchored;
 
@@ -27,31 +28,31 @@ use super::anchor::Anchor;
 /// Replaces text that is in a note exactly once, or changes one of its sections or blocks.
 pub struct PatchNote;
 
-/// What to replace by what.
+/// The replacement.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: WritePath,
-    /// Only without an operation, or with replace_text: the text as it stands in the note, line breaks included.
+    /// Only without an operation, or with replace_text: the exact text in the note, including line breaks.
     #[serde(default)]
     old_string: Given<Exact<1_000_000>>,
-    /// Only with old_string: what to put in its place.
+    /// Only with old_string: its replacement.
     #[serde(default)]
     new_string: Given<String>,
-    /// How often the text must be there; 1 if not given. All are replaced. Only without an operation.
+    /// How often the text must occur; 1 if not given. All are replaced. Only without an operation.
     #[serde(default)]
     expected_occurrences: Bounded<1, 100_000>,
-    /// What to do with the part; if not given, old_string is replaced in the whole note.
+    /// The change of the part; if not given, old_string is replaced in the whole note.
     #[serde(default)]
     operation: Given<PartOperation>,
     /// Only with an operation, which needs it or target_heading: the part.
     #[serde(default)]
     anchor: Given<Anchor>,
-    /// Only with an operation: the part below the heading of this name, instead of an anchor.
+    /// Only with an operation: the part below the heading with this name, instead of an anchor.
     #[serde(default)]
     target_heading: Given<Text<500>>,
-    /// Only with an operation: the text to append, prepend or put in the part's place.
+    /// Only with an operation: the text to append or prepend, or the part's new text.
     #[serde(default)]
     content: Given<String>,
     #[serde(default)]
@@ -60,15 +61,15 @@ pub struct Arguments {
     message: Given<Message>,
 }
 
-/// What was replaced.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The note's path.
     path: String,
-    /// When.
+    /// When it was changed.
     #[schemars(with = "String", extend("format" = "date-time"))]
     updated_at: Timestamp,
-    /// How often; 0 where a part was changed without text to look for.
+    /// The number of replacements; 0 if a part was changed without a text to replace.
     occurrences_replaced: usize,
     /// SHA-256 of the note's bytes, in hex.
     content_hash: String,
@@ -81,7 +82,7 @@ impl Operation for PatchNote {
         name: "patch_note",
         title: "Replace text in a note",
         description: "Changes one place of a note and no other byte: replaces text that is in it exactly once (old_string, new_string); or, with operation and anchor, adds to or replaces one section or block. If that is not clear nothing is changed, and the error lists what it could be. To make several edits at once take edit_note, to add lines append_note. Example: {\"path\": \"Projects/Atlas.md\", \"old_string\": \"- [ ] Call Ada\", \"new_string\": \"- [x] Call Ada\"}",
-        // What cannot be done is told with what there is.
+        // Errors reveal parts of the note.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["notes"],
@@ -96,7 +97,7 @@ impl Operation for PatchNote {
     }
 
     fn needs_confirmation(_: &Arguments) -> bool {
-        // That depends on where the text is.
+        // That depends on the position of the text.
         false
     }
 
@@ -126,7 +127,7 @@ impl Operation for PatchNote {
     }
 }
 
-/// How a note is changed.
+/// A change of a note.
 enum Patch {
     Text(Edit),
     Part(Change),
@@ -143,7 +144,7 @@ impl Patch {
 }
 
 impl Arguments {
-    /// How often text is replaced.
+    /// The number of replacements.
     fn occurrences(&self) -> usize {
         match *self.operation {
             None => self.expected_occurrences.get(),
@@ -152,7 +153,7 @@ impl Arguments {
         }
     }
 
-    /// How the note is to be changed.
+    /// The change of the note.
     fn change(&self) -> Result<Patch, Error> {
         let (old, new) = (self.old_string.as_ref().map(Exact::as_str), self.new_string.as_deref());
         let Some(operation) = *self.operation else {
@@ -194,7 +195,8 @@ impl Arguments {
     }
 }
 
-/// Whether `old` stands somewhere in `note` so that it has both of a heading and of what is beside that, or where nobody looked for headings.
+/// Whether any occurrence of `old` in `note` contains both text of a heading and text beside it, or the note is too
+/// long to find its headings.
 fn goes_over_heading(note: &str, old: &str) -> bool {
     let parsed = atlas_vault::parse(note);
     let headings = parsed.headings;
@@ -207,7 +209,7 @@ fn goes_over_heading(note: &str, old: &str) -> bool {
     let length = old.trim().len();
     note.match_indices(old).any(|(at, _)| {
         let (start, end) = (at + before, at + before + length);
-        // If it has of several it goes over the first of them.
+        // If it contains text of several, the first counts.
         let first = headings.partition_point(|heading| heading.end <= start);
         let first = headings.get(first).filter(|heading| heading.offset < end);
         end > looked_to || first.is_some_and(|heading| start < heading.offset || heading.end < end)
@@ -245,7 +247,7 @@ mod tests {
 
     #[test]
     fn many_matches_and_many_headings_are_no_matter() {
-        // Of each match against each heading nobody would see the end.
+        // Comparing each match with each heading would never end.
         let note = "# a\n\nb\n\n".repeat(80_000);
         assert!(!goes_over_heading(&note, "b"));
     }

@@ -23,7 +23,7 @@ use super::anchor::ShortAnchor;
 /// Returns the text and properties of the note at a path.
 pub struct ReadNote;
 
-/// Which note.
+/// The note, and options.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -32,10 +32,10 @@ pub struct Arguments {
     /// Only the section of this heading, `Parent > Child`, or the block `^id`; the whole note if not given.
     #[serde(default)]
     anchor: Given<ShortAnchor>,
-    /// The byte to begin at: 0, or the `next_offset` of the page before.
+    /// The first byte: 0, or the `next_offset` of the previous page.
     #[serde(default)]
     offset: u64,
-    /// Read the note as it was at this generation.
+    /// Read the note at this generation; the newest if not given.
     #[serde(default)]
     generation: Given<u64>,
     /// Whether to return its text.
@@ -54,33 +54,33 @@ pub struct Arguments {
 pub struct Output {
     /// Its path.
     pub(crate) path: String,
-    /// Its text, or the page of it that was asked for; absent if it was not.
+    /// Its text, or the requested page of it; absent if not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) content: Option<String>,
-    /// Its properties; null if it has none or they cannot be read, absent if they were not asked for.
+    /// Its properties; null if it has none or they cannot be read, absent if not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
     pub(crate) frontmatter: Option<Option<Map<String, Value>>>,
-    /// Its size and time, if they were asked for.
+    /// Its size and time, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     stats: Option<Stats>,
     /// Its size in bytes.
     pub(crate) bytes: u64,
     /// SHA-256 of its bytes, in hex.
     pub(crate) sha256: String,
-    /// The same.
+    /// Equal to `sha256`.
     content_hash: String,
     /// The generation that wrote this version.
     generation: u64,
-    /// Where the next page begins; absent on the last.
+    /// The start of the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_offset: Option<u64>,
-    /// True if the note is not UTF-8: what could not be decoded is shown as U+FFFD.
+    /// True if the note is not UTF-8: invalid bytes are shown as U+FFFD.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     lossy: bool,
 }
 
-/// A note's size and time. When it was created is not known here.
+/// A note's size and time. The time of its creation is unknown here.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Stats {
     /// Its size in bytes.
@@ -111,29 +111,29 @@ impl Arguments {
     }
 }
 
-/// Which parts of a note are wanted.
+/// The requested parts of a note.
 #[derive(Clone, Copy)]
 pub(crate) struct Parts {
     pub(crate) content: bool,
-    /// Where the text begins.
+    /// The start of the text.
     pub(crate) offset: u64,
     pub(crate) frontmatter: bool,
     pub(crate) stats: bool,
 }
 
 impl Parts {
-    /// Whether they are made of its text.
+    /// Whether they need its text.
     pub(crate) const fn are_text(self) -> bool {
         self.content || self.frontmatter
     }
 
-    /// Those of a note, with as much of its text as an answer has room for in which so many bytes are taken.
+    /// The parts of a note, with as much of its text as fits into an answer of which `taken` bytes are used.
     pub(crate) fn of(self, found: Found, limits: &Limits, taken: usize) -> Result<Output, Error> {
         let whole = 0..found.text.len();
         self.within(whole, found, limits, taken)
     }
 
-    /// The same with text from this range only.
+    /// Like [`of`](Self::of), with text from this range only.
     fn within(self, range: Range<usize>, found: Found, limits: &Limits, taken: usize) -> Result<Output, Error> {
         let frontmatter = self.frontmatter.then(|| {
             let frontmatter = atlas_vault::parse(&String::from_utf8_lossy(&found.text)).frontmatter;
@@ -210,7 +210,7 @@ impl Operation for ReadNote {
     }
 }
 
-/// The error for an attachment, which is read by another operation.
+/// The error for an attachment, which another operation reads.
 fn attachment(record: &Record) -> Error {
     let path = record.path.as_str();
     let how = if record.text.length > 0 { "its text with page" } else { "its bytes with include_data" };
@@ -218,7 +218,7 @@ fn attachment(record: &Record) -> Error {
     Error::not_found(Reason::NoteNotFound, message).with("path", path)
 }
 
-/// Whether it is a note or another file of text.
+/// Whether it is a note or another text file.
 pub(crate) const fn has_text(record: &Record) -> bool {
     matches!(record.kind, Kind::Note | Kind::Text)
 }
@@ -229,7 +229,7 @@ struct Page {
     lossy: bool,
 }
 
-/// The page of at most `limit` bytes, and about `json_bytes` as JSON, that begins at `offset`; it does not cut a character in two.
+/// The page from `offset`, of at most `limit` bytes, and about `json_bytes` as JSON; it ends between characters.
 fn page(text: &[u8], offset: u64, limit: usize, json_bytes: usize) -> Result<Page, Error> {
     let beyond = || {
         Error::bad_request(Reason::OffsetInvalid, format!("offset: the note has {} bytes", text.len()))
@@ -252,7 +252,7 @@ fn page(text: &[u8], offset: u64, limit: usize, json_bytes: usize) -> Result<Pag
     })
 }
 
-/// Bytes of text, as JSON, that an answer has room for beside these properties.
+/// Bytes of text, as JSON, that fit into an answer besides these properties.
 pub(crate) fn room(limits: &Limits, properties: Option<&Map<String, Value>>) -> usize {
     let around = AROUND_TEXT + properties.map_or(0, |properties| json!(properties).to_string().len());
     limits.max_response_bytes.saturating_sub(around)
@@ -266,7 +266,7 @@ pub(crate) fn within(text: &[u8], limit: usize, json_bytes: usize) -> usize {
         json += match byte {
             b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
             0..0x20 => 6,
-            // Perhaps no UTF-8, and shown as U+FFFD.
+            // Perhaps invalid, and shown as U+FFFD.
             0x80.. => 3,
             _ => 1,
         };

@@ -1,4 +1,4 @@
-//! `read_notes`: several notes at once.
+//! `read_notes`: reads several notes.
 
 use atlas_access::Access;
 use atlas_ops::arguments;
@@ -17,7 +17,7 @@ use crate::notes::read_note::{self, Parts, has_text};
 /// Returns the texts and properties of up to 50 notes, of one state of the vault.
 pub struct ReadNotes;
 
-/// Which notes.
+/// The notes, and options.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -35,24 +35,24 @@ pub struct Arguments {
     include_stats: bool,
 }
 
-/// What was read.
+/// The results.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// For each path, in their order.
+    /// One result per path, in order.
     results: Vec<Item>,
 }
 
-/// What there is at one path.
+/// The result for one path.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Item {
     /// The path.
     path: String,
     /// Whether the note was read.
     ok: bool,
-    /// The note, if it was.
+    /// The note, if it was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<read_note::Output>,
-    /// Why it was not.
+    /// Why it was not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<ItemError>,
 }
@@ -73,7 +73,7 @@ impl Operation for ReadNotes {
     type Output = Output;
 
     fn accesses(_: &Arguments) -> Result<Vec<PathAccess>, Error> {
-        // Each is asked of the access list by itself.
+        // Each is checked against the access list by itself.
         Ok(Vec::new())
     }
 
@@ -120,7 +120,7 @@ impl Operation for ReadNotes {
     }
 }
 
-/// The path that `written` spells, if the caller may read what is there.
+/// The path in `written`, if the caller may read it.
 fn allowed(context: &Context<'_>, written: &str) -> Result<VaultPath, Error> {
     let path = arguments::path("paths", written)?;
     context.check(Access::Read, &path)?;
@@ -131,7 +131,7 @@ fn is_read_whole(record: &atlas_segment::Record, most: u64) -> bool {
     has_text(record) && record.bytes <= most
 }
 
-/// The note that was `found` at `path`, for an answer in which so many bytes are taken.
+/// The note `found` at `path`, for an answer of which `taken` bytes are used.
 fn note(
     context: &Context<'_>,
     parts: Parts,

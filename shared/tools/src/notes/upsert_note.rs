@@ -1,4 +1,4 @@
-//! `upsert_note`: creates a note, or adds to the end of the one that is there, as obsidian-vault-mcp's `note_upsert` does.
+//! `upsert_note`: creates a note, or adds to the end of an existing one, like obsidian-vault-mcp's `note_upsert`.
 
 use atlas_access::Access;
 use atlas_ops::arguments::{Given, Message, WritePath};
@@ -18,15 +18,15 @@ use crate::notes::write_note::Output;
 /// Creates the note at a path with this text and these properties.
 pub struct UpsertNote;
 
-/// What to write.
+/// The content.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: WritePath,
-    /// The text of the note, or what is added to it on a line of its own.
+    /// The text of a new note, or the text to add on a line of its own.
     content: String,
-    /// Its properties, if it is created; nothing if it is there.
+    /// The properties of a new note; ignored for an existing one.
     #[serde(default)]
     frontmatter: Given<Map<String, Value>>,
     #[serde(default)]
@@ -59,14 +59,14 @@ impl Operation for UpsertNote {
     }
 }
 
-/// What is written.
+/// The content to write.
 pub(crate) struct New<'a> {
     pub(crate) content: &'a str,
-    /// The properties of a note that is created.
+    /// The properties of a new note.
     pub(crate) properties: Option<&'a Map<String, Value>>,
 }
 
-/// Creates the note at `path`, or adds to the end of the one that is there.
+/// Creates the note at `path`, or adds to the end of an existing one.
 pub(crate) async fn upsert(
     context: &Context<'_>,
     operation: &Info,
@@ -79,7 +79,7 @@ pub(crate) async fn upsert(
     let decide = |found: Option<&Found>| {
         Ok(NoteUpdate::Text(match found {
             None => created.clone().into_bytes(),
-            // The bytes that are there stay, whatever they are.
+            // Existing bytes stay, whatever they are.
             Some(found) => [&found.text[..], between(&found.text, content).as_bytes(), content.as_bytes()].concat(),
         }))
     };

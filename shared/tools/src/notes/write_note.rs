@@ -1,4 +1,4 @@
-//! `write_note`: creates a note, or replaces the version of it that the caller has seen.
+//! `write_note`: creates a note, or replaces the version that the caller has seen.
 
 use atlas_access::Access;
 use atlas_ops::arguments::{self, Given, Message, Text, Versions, WritePath};
@@ -18,18 +18,18 @@ use serde_json::{Map, Value};
 /// Creates the note at a path, or replaces it whole.
 pub struct WriteNote;
 
-/// What to write, and instead of what.
+/// The content, and the condition.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: WritePath,
-    /// Its whole text, properties included unless they are given apart.
+    /// Its whole text, including properties unless `frontmatter` is given.
     content: String,
     /// Its properties, written above the text.
     #[serde(default)]
     frontmatter: Given<Map<String, Value>>,
-    /// Replace the note only if its SHA-256 is this one, or one of these, comma-separated; `*` for whatever is there.
+    /// Replace the note only if its SHA-256 is this one, or one of these, comma-separated; `*` for any version.
     #[serde(default)]
     if_match: Given<Versions>,
     /// `*`: write the note only if there is none at the path.
@@ -52,26 +52,26 @@ pub struct Arguments {
     message: Given<Message>,
 }
 
-/// A note that was written.
+/// The written note.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The note's path.
     path: String,
-    /// SHA-256 of its bytes, in hex: what the next `if_match` names.
+    /// SHA-256 of its bytes, in hex, for the next `if_match`.
     sha256: String,
-    /// The same.
+    /// Equal to `sha256`.
     content_hash: String,
     /// Its size in bytes.
     bytes: u64,
     /// The generation that wrote this version.
     generation: u64,
-    /// Whether it was not there before.
+    /// Whether it is new.
     created: bool,
-    /// When it was created, if it was.
+    /// When it was created, if it is new.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     created_at: Option<Timestamp>,
-    /// When it was changed, if it was there.
+    /// When it was changed, if it existed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     updated_at: Option<Timestamp>,
@@ -81,7 +81,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// What was written at `path`.
+    /// The result of a write at `path`.
     pub(crate) fn of(path: &VaultPath, written: Answer<Written>) -> Answer<Self> {
         let Answer { value, generation } = written;
         let output = Self {
@@ -99,14 +99,14 @@ impl Output {
     }
 }
 
-/// The note, and how it was written.
+/// The note, and the mode.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Response {
     #[serde(flatten)]
     note: Output,
-    /// The mode that was used; `overwrite` for `if_match`.
+    /// The mode used; `overwrite` for `if_match`.
     mode_used: Mode,
-    /// Whether it was not there before.
+    /// Whether it is new.
     was_created: bool,
     /// SHA-256 of the note before the write; absent for callers who may not read it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,7 +133,7 @@ impl Operation for WriteNote {
     }
 
     fn needs_confirmation(arguments: &Arguments) -> bool {
-        // Without it nothing is replaced, or that depends on what is there.
+        // Without a condition nothing is replaced, or that depends on the existing note.
         arguments.if_match.is_some()
     }
 

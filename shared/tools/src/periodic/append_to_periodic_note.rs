@@ -1,4 +1,4 @@
-//! `append_to_periodic_note`: adds to the note of a period, which is made if it is not there.
+//! `append_to_periodic_note`: adds text to the note of a period, which is created if missing.
 
 use atlas_access::Access;
 use atlas_ops::arguments::{self, Exact, Given, Text, Zone, invalid_input};
@@ -16,10 +16,11 @@ use serde::{Deserialize, Serialize};
 use super::{Period, PeriodicNote, Which};
 use crate::notes::anchor::heading_called;
 
-/// Adds text at the end of the daily, weekly, monthly, quarterly or yearly note of a day, or of one of its sections, and makes the note first if it is not there.
+/// Adds text at the end of the daily, weekly, monthly, quarterly or yearly note of a day, or of one of its sections,
+/// and creates the note first if it is missing.
 pub struct AppendToPeriodicNote;
 
-/// What to add, and to which note.
+/// The text, and the note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -28,7 +29,7 @@ pub struct Arguments {
     /// A day of it, `YYYY-MM-DD`; today if not given.
     #[serde(default)]
     date: Given<Text<10>>,
-    /// The time zone that decides which day today is; UTC if not given.
+    /// The time zone of today; UTC if not given.
     #[serde(default = "arguments::utc")]
     timezone: Zone,
     /// The text.
@@ -36,17 +37,18 @@ pub struct Arguments {
     /// Put the text on lines of its own; true if not given, and always true under a heading.
     #[serde(default = "arguments::yes")]
     ensure_newline: bool,
-    /// The heading under which to add it, at the end of its section; made at the end of the note if it is not there.
+    /// The heading under which to add it, at the end of its section; a missing one is created at the end of the note.
+    /// Without a section if not given.
     #[serde(default)]
     heading: Given<Text<500>>,
 }
 
-/// What was done.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The period of the note.
     period: Period,
-    /// The day that was asked for.
+    /// The requested day.
     #[schemars(with = "String", extend("format" = "date"))]
     date: Date,
     /// Its path.
@@ -54,9 +56,9 @@ pub struct Output {
     /// When it was last changed: now.
     #[schemars(with = "String", extend("format" = "date-time"))]
     updated_at: Timestamp,
-    /// How many bytes were added, with line breaks, and the heading if it was made; without what a template gave.
+    /// The number of added bytes, including line breaks and a created heading; without a template's text.
     appended_bytes: usize,
-    /// Whether the note was made.
+    /// Whether the note was created.
     created: bool,
     /// SHA-256 of the note, in hex.
     content_hash: String,
@@ -67,7 +69,7 @@ impl Operation for AppendToPeriodicNote {
         name: "append_to_periodic_note",
         title: "Append to a periodic note",
         description: "Adds text to today's daily note, or to the daily, weekly, monthly, quarterly or yearly note of a day: at its end, or at the end of the section of a heading. The note and the heading are made if they are not there. Example: {\"period\": \"daily\", \"heading\": \"Tasks\", \"content\": \"- [ ] Call Ada\"}",
-        // Whether there is such a heading is told.
+        // The result reveals whether the heading exists.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["periodic", "notes"],
         ..Info::HARMLESS
@@ -129,7 +131,7 @@ fn appended(text: &str, arguments: &Arguments) -> Result<String, Error> {
     }
 }
 
-/// The text, with its last line ended.
+/// The text, ending with a line break.
 fn ended(content: &str) -> String {
     if content.ends_with('\n') { content.to_owned() } else { format!("{content}\n") }
 }

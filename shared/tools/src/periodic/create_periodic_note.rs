@@ -1,4 +1,4 @@
-//! `create_periodic_note`: makes the note of a period.
+//! `create_periodic_note`: creates the note of a period.
 
 use atlas_access::Access;
 use atlas_ops::arguments::{self, Given, Text, Zone};
@@ -16,7 +16,7 @@ use super::{Period, PeriodicNote, Which};
 /// Makes the daily, weekly, monthly, quarterly or yearly note of a day, where the vault's own settings say and from the template that they name, with {{date}}.
 pub struct CreatePeriodicNote;
 
-/// Which note.
+/// The note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -25,10 +25,10 @@ pub struct Arguments {
     /// A day of it, `YYYY-MM-DD`; today if not given.
     #[serde(default)]
     date: Given<Text<10>>,
-    /// The time zone that decides which day today is; UTC if not given.
+    /// The time zone of today; UTC if not given.
     #[serde(default = "arguments::utc")]
     timezone: Zone,
-    /// The path of a template to use instead of the one that the settings name.
+    /// The path of a template to use instead of the settings' one; that one if not given.
     #[serde(default)]
     template_override: Given<String>,
 }
@@ -38,15 +38,15 @@ pub struct Arguments {
 pub struct Output {
     /// The period of the note.
     period: Period,
-    /// The day that was asked for.
+    /// The requested day.
     #[schemars(with = "String", extend("format" = "date"))]
     date: Date,
     /// Its path.
     path: String,
-    /// When it was made.
+    /// When it was created.
     #[schemars(with = "String", extend("format" = "date-time"))]
     created_at: Timestamp,
-    /// The template that it was made from; null if there is none.
+    /// The template used; null if there is none.
     template_used: Option<String>,
     /// SHA-256 of the note, in hex.
     content_hash: String,
@@ -57,7 +57,7 @@ impl Operation for CreatePeriodicNote {
         name: "create_periodic_note",
         title: "Create a periodic note",
         description: "Makes the daily, weekly, monthly, quarterly or yearly note of a day, where the vault's own settings say and from the template that they name, with {{date}}, {{time}} and {{title}} filled in; what other plugins fill in stays as it is written. Fails if the note is there. To have it whether it is there or not take find_or_create_periodic_note. Example: {\"period\": \"daily\"}",
-        // A template is read.
+        // The call reads a template.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["periodic", "notes"],
         idempotent: true,

@@ -1,4 +1,4 @@
-//! `find_or_create_periodic_note`: the note of a period, which is made if it is not there.
+//! `find_or_create_periodic_note`: the note of a period, which is created if missing.
 
 use atlas_access::Access;
 use atlas_ops::arguments::{self, Given, Text, Zone};
@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Period, PeriodicNote, Shown, Which};
 
-/// Gives the daily, weekly, monthly, quarterly or yearly note of a day, and makes it first if it is not there.
+/// Returns the daily, weekly, monthly, quarterly or yearly note of a day, and creates it first if it is missing.
 pub struct FindOrCreatePeriodicNote;
 
-/// Which note.
+/// The note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -24,7 +24,7 @@ pub struct Arguments {
     /// A day of it, `YYYY-MM-DD`; today if not given.
     #[serde(default)]
     date: Given<Text<10>>,
-    /// The time zone that decides which day today is; UTC if not given.
+    /// The time zone of today; UTC if not given.
     #[serde(default = "arguments::utc")]
     timezone: Zone,
     /// Also return its text and properties; true if not given.
@@ -37,12 +37,12 @@ pub struct Arguments {
 pub struct Output {
     /// The period of the note.
     period: Period,
-    /// The day that was asked for.
+    /// The requested day.
     #[schemars(with = "String", extend("format" = "date"))]
     date: Date,
     /// Its path.
     path: String,
-    /// Whether it was made now.
+    /// Whether it was created now.
     created: bool,
     #[serde(flatten)]
     shown: Shown,

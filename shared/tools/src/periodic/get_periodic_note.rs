@@ -1,4 +1,4 @@
-//! `get_periodic_note`: the note of a period, if it is there.
+//! `get_periodic_note`: the note of a period, if it exists.
 
 use atlas_access::Access;
 use atlas_ops::arguments::{self, Given, Text, Zone};
@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use crate::periodic::settings::Settings;
 use crate::periodic::{Period, Shown, Which};
 
-/// Tells where the daily, weekly, monthly, quarterly or yearly note of a day is, whether it is there, and what it says.
+/// Returns the path of the daily, weekly, monthly, quarterly or yearly note of a day, whether it exists, and its text.
 pub struct GetPeriodicNote;
 
-/// Which note.
+/// The note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -25,7 +25,7 @@ pub struct Arguments {
     /// A day of it, `YYYY-MM-DD`; today if not given.
     #[serde(default)]
     date: Given<Text<10>>,
-    /// The time zone that decides which day today is; UTC if not given.
+    /// The time zone of today; UTC if not given.
     #[serde(default = "arguments::utc")]
     timezone: Zone,
     /// Also return its text and properties; true if not given.
@@ -38,12 +38,12 @@ pub struct Arguments {
 pub struct Output {
     /// The period of the note.
     period: Period,
-    /// The day that was asked for.
+    /// The requested day.
     #[schemars(with = "String", extend("format" = "date"))]
     date: Date,
-    /// Its path, also if it is not there.
+    /// Its path, even if it does not exist.
     path: String,
-    /// Whether it is there.
+    /// Whether it exists.
     exists: bool,
     #[serde(flatten)]
     shown: Shown,

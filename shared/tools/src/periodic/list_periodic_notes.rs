@@ -1,4 +1,4 @@
-//! `list_periodic_notes`: the notes of a period that are there.
+//! `list_periodic_notes`: the existing notes of a period.
 
 use atlas_ops::arguments::{Given, Text};
 use atlas_ops::error::Error;
@@ -15,14 +15,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{Period, day, settings::Settings};
 
-/// Lists the daily, weekly, monthly, quarterly or yearly notes that are there, by date.
+/// Lists the existing daily, weekly, monthly, quarterly or yearly notes, by date.
 pub struct ListPeriodicNotes;
 
-/// Which notes.
+/// Which notes to list.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What the notes are of.
+    /// The period of the notes.
     period: Period,
     /// The first day, `YYYY-MM-DD`: periods that begin before are left out.
     #[serde(default)]
@@ -33,7 +33,7 @@ pub struct Arguments {
     /// Most notes to return; 100 if not given, at most 1,000.
     #[serde(default)]
     limit: Limit,
-    /// The `cursor` of the page before.
+    /// The `cursor` of the previous page.
     #[serde(default)]
     cursor: Given<Text<4096>>,
 }
@@ -41,9 +41,9 @@ pub struct Arguments {
 /// A periodic note.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PeriodicNote {
-    /// What it is of.
+    /// Its period.
     period: Period,
-    /// The first day of that.
+    /// The first day of the period.
     #[schemars(with = "String", extend("format" = "date"))]
     date: Date,
     /// Its path.
@@ -93,7 +93,7 @@ impl Operation for ListPeriodicNotes {
     }
 }
 
-/// The notes that the settings name, by date and path.
+/// The existing notes by the settings, by date and path.
 fn found(index: &Index, settings: &Settings, from: Date, to: Date) -> Result<Vec<(Date, String, DocumentRef)>, Error> {
     let mut found = Vec::new();
     for segment in index.segments() {

@@ -12,23 +12,23 @@ use serde_json::Value;
 
 use super::Period;
 
-/// Where the settings are.
+/// The file of the settings.
 const CORE: &str = ".obsidian/daily-notes.json";
 const PLUGIN: &str = ".obsidian/plugins/periodic-notes/data.json";
 const PLUGIN_NAME: &str = "periodic-notes";
-/// Where the notes of a period are, and what a new one has.
+/// The path and template of notes of a period.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Settings {
     /// With a slash at its end; empty for the root.
     folder: String,
     format: String,
     template: String,
-    /// How `{{date}}` is written; none for the note's name.
+    /// The format of `{{date}}`; [`None`] for the note's name.
     date_format: Option<&'static str>,
 }
 
 impl Period {
-    /// The name of a note of this period, if nothing is said.
+    /// The default name of a note of this period.
     const fn format(self) -> &'static str {
         match self {
             Self::Daily => "YYYY-MM-DD",
@@ -52,7 +52,7 @@ impl Period {
 }
 
 impl Settings {
-    /// Those of `period`; Obsidian's own for daily notes unless the plugin has some.
+    /// The settings of `period`; Obsidian's own for daily notes unless the plugin has some.
     pub(super) async fn read(view: &View, period: Period) -> Result<Self, Error> {
         let core = async { if period == Period::Daily { document(view, CORE).await } else { Ok(None) } };
         let (plugin, core) = try_join(document(view, PLUGIN), core).await?;
@@ -91,7 +91,7 @@ impl Settings {
             .map_err(|error| unusable(&format!("what it names cannot be a note: {}", error.message)))
     }
 
-    /// What the paths of all notes of the period begin with.
+    /// The common prefix of the paths of all notes of the period.
     pub(super) fn folder(&self) -> &str {
         &self.folder
     }
@@ -102,19 +102,19 @@ impl Settings {
         date_format::read(self.format.strip_suffix(".md").unwrap_or(&self.format), name)
     }
 
-    /// The template, if one is named.
+    /// The template, if there is one.
     pub(super) fn template(&self) -> Option<VaultPath> {
         let name = self.template.strip_suffix(".md").unwrap_or(&self.template);
         (!name.is_empty()).then(|| VaultPath::parse(&format!("{name}.md")).ok())?
     }
 
-    /// A template, filled in: `{{date}}`, `{{time}}`, `{{title}}`, `{{yesterday}}`, `{{tomorrow}}`, and the first two with a format. All else stays
-    /// as it is.
+    /// A template, filled in: `{{date}}`, `{{time}}`, `{{title}}`, `{{yesterday}}`, `{{tomorrow}}`, and the first two
+    /// with a format. Everything else stays unchanged.
     pub(super) fn filled(&self, template: &str, path: &VaultPath, at: DateTime) -> String {
         template::fill(template, |name, format| self.value(name, format, path, at))
     }
 
-    /// What stands for `{{name}}` or `{{name:format}}`.
+    /// The value of `{{name}}` or `{{name:format}}`.
     fn value(&self, name: &str, format: Option<&str>, path: &VaultPath, at: DateTime) -> Option<String> {
         let beside =
             |days: Span| at.checked_add(days).map_or_else(|_| String::new(), |at| date_format::write(&self.format, at));
@@ -135,7 +135,7 @@ impl Settings {
     }
 }
 
-/// The plugin's settings of `period`, if that is turned on.
+/// The plugin's settings of `period`, if it is enabled.
 fn of_plugin(plugin: &Value, period: Period) -> Option<&Value> {
     let [key, newer] = period.keys();
     let active = plugin.get("activeCalendarSet");

@@ -1,4 +1,4 @@
-//! `find_notes_by_property`: the notes whose properties have certain values.
+//! `find_notes_by_property`: the notes whose properties meet conditions.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -22,11 +22,11 @@ use super::within;
 /// Lists the notes whose properties meet all of some conditions, by path.
 pub struct FindNotesByProperty;
 
-/// With which properties.
+/// The conditions.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What must hold of a note, all of it; if not given, key is needed.
+    /// The conditions, all of which must hold; if not given, key is needed.
     #[serde(default)]
     #[schemars(length(max = 20))]
     filter: Vec<Condition>,
@@ -36,7 +36,7 @@ pub struct Arguments {
     /// Only with key: the property's value.
     #[serde(default)]
     value: Given<Value>,
-    /// Whether keys as `author.name` may mean what stands under `name` in the property `author`, where no property has the whole name.
+    /// Whether keys such as `author.name` may mean `name` in the property `author`, if no property has the whole name.
     #[serde(default)]
     nested: bool,
     /// Only notes in this folder.
@@ -46,20 +46,20 @@ pub struct Arguments {
     /// Most notes to return; 100 if not given, at most 1,000.
     #[serde(default)]
     limit: Limit,
-    /// The `cursor` of the page before.
+    /// The `cursor` of the previous page.
     #[serde(default)]
     cursor: Given<Text<4096>>,
 }
 
-/// What must hold of a property.
+/// A condition on a property.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
     /// The property's name, as notes write it.
     key: Exact<1024>,
-    /// How it is compared.
+    /// The comparison.
     op: Comparator,
-    /// With what; of `in` and `nin` a list of at most 1,000. `exists` and `absent` take none.
+    /// The compared value; of `in` and `nin` a list of at most 1,000. `exists` and `absent` take none.
     #[serde(default)]
     value: Given<Value>,
 }
@@ -70,9 +70,9 @@ pub struct Condition {
 pub enum Comparator {
     /// It is the value.
     Eq,
-    /// It is the value, or a list that has it.
+    /// It is the value, or a list that contains it.
     Is,
-    /// It is another, or there is none.
+    /// It is another value, or missing.
     Neq,
     /// It is a greater number or a later text, so also a later date.
     Gt,
@@ -84,18 +84,18 @@ pub enum Comparator {
     Lte,
     /// It is one of the values.
     In,
-    /// It is none of the values, or there is none.
+    /// It is none of the values, or missing.
     Nin,
-    /// It is a list with the value, or a text with the text in it.
+    /// It is a list that contains the value, or a text that contains the text.
     Contains,
-    /// There is one, be it null.
+    /// It exists, even with the value null.
     Exists,
-    /// There is none.
+    /// It is missing.
     Absent,
 }
 
 impl Comparator {
-    /// Whether it holds of notes that do not have the property.
+    /// Whether it holds for notes without the property.
     const fn holds_of_none(self) -> bool {
         matches!(self, Self::Neq | Self::Nin | Self::Absent)
     }
@@ -106,7 +106,7 @@ impl Comparator {
 pub struct MatchedNote {
     /// Its path.
     path: String,
-    /// Those of its properties that were asked for.
+    /// Its properties in the conditions.
     matched_values: Map<String, Value>,
 }
 
@@ -158,7 +158,7 @@ impl Operation for FindNotesByProperty {
     }
 }
 
-/// Fails if the conditions make no sense.
+/// Fails if a condition is invalid.
 fn check(filter: &[Condition]) -> Result<(), Error> {
     let refused = |message: String| Err(Error::bad_request(Reason::InvalidInput, message).with("field", "filter"));
     if filter.is_empty() || filter.len() > MAX_CONDITIONS {
@@ -180,7 +180,7 @@ fn check(filter: &[Condition]) -> Result<(), Error> {
 }
 
 impl Condition {
-    /// Whether it holds of a property; none if there is none.
+    /// Whether it holds for a property; [`None`] if it is missing.
     fn holds(&self, property: Option<&Value>) -> bool {
         let Some(property) = property else { return self.op.holds_of_none() };
         let value = self.value.as_ref().unwrap_or(&Value::Null);
@@ -210,7 +210,7 @@ impl Condition {
     }
 }
 
-/// Whether values are the same; `1` and `1.0` are.
+/// Whether values are equal; `1` and `1.0` are.
 fn equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(_), Value::Number(_)) => compare(one, other) == Some(Ordering::Equal),
@@ -218,7 +218,7 @@ fn equal(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// Which of two values of one type comes first.
+/// The order of two values of one type.
 fn compare(one: &Value, other: &Value) -> Option<Ordering> {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => match (one.as_i64(), other.as_i64()) {
@@ -230,7 +230,7 @@ fn compare(one: &Value, other: &Value) -> Option<Ordering> {
     }
 }
 
-/// The properties that a key names in a segment: a column, and names within its values.
+/// The properties with a key in a segment: a column, and names within its values.
 struct Named<'a> {
     column: &'a Column<Value>,
     names: Option<&'a str>,
@@ -255,7 +255,7 @@ fn value<'a>(named: &[Named<'a>], document: u32) -> Option<&'a Value> {
     named.iter().find_map(|named| named.value(document))
 }
 
-/// The notes below `root` of which `filter` holds, by path.
+/// The notes below `root` that meet `filter`, by path.
 fn matching(facts: &Facts, root: &Root, filter: &[Condition], nested: bool) -> Result<Vec<DocumentRef>, Error> {
     let mut found = Vec::new();
     for segment in facts.index().segments() {
@@ -265,7 +265,7 @@ fn matching(facts: &Facts, root: &Root, filter: &[Condition], nested: bool) -> R
             filter.iter().map(|condition| (condition, Named::of(properties, condition.key.as_str(), nested))).collect();
         let holds = |document: u32| columns.iter().all(|(condition, named)| condition.holds(value(named, document)));
         let documents: Vec<u32> = match columns.iter().find(|(condition, _)| !condition.op.holds_of_none()) {
-            // Only notes that have this one can be among them.
+            // Only notes with this property can match.
             Some((_, named)) => {
                 let all = named.iter().flat_map(|named| named.column.iter()).map(|(document, _)| document);
                 all.collect::<BTreeSet<u32>>().into_iter().collect()
@@ -279,7 +279,7 @@ fn matching(facts: &Facts, root: &Root, filter: &[Condition], nested: bool) -> R
     Ok(found)
 }
 
-/// The properties of a note that the conditions ask for.
+/// The properties of a note in the conditions.
 fn values(
     facts: &Facts,
     document: DocumentRef,

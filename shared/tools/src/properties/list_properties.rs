@@ -1,4 +1,4 @@
-//! `list_properties`: which properties notes have, of which types, and how many have each.
+//! `list_properties`: the properties of notes, with their types and numbers of notes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use super::PropertyType;
 /// Lists the properties that notes of the vault or a folder have, the most used first.
 pub struct ListProperties;
 
-/// Which properties.
+/// Which properties to list.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -27,13 +27,13 @@ pub struct Arguments {
     #[serde(default)]
     #[schemars(length(max = 1024))]
     root: String,
-    /// How many different values of each to show; 5 if not given.
+    /// Number of distinct values to show of each; 5 if not given.
     #[serde(default)]
     sample_size: Bounded<0, 100, 5>,
     /// Most properties to return; 100 if not given, at most 1,000.
     #[serde(default)]
     limit: Limit,
-    /// The `cursor` of the page before.
+    /// The `cursor` of the previous page.
     #[serde(default)]
     cursor: Given<Text<4096>>,
 }
@@ -43,11 +43,11 @@ pub struct Arguments {
 pub struct PropertyUse {
     /// Its name.
     key: String,
-    /// The types that its values have.
+    /// The types of its values.
     types: Vec<PropertyType>,
-    /// How many notes have it.
+    /// The number of notes with it.
     note_count: usize,
-    /// The first different values, by path; long ones are left out.
+    /// The first distinct values, by path; without long ones.
     #[schemars(extend("items" = { "description": "A value of any type." }))]
     sample_values: Vec<Value>,
 }
@@ -62,7 +62,7 @@ struct Counted<'a> {
 
 /// Most bytes of a value that is shown.
 const MAX_SAMPLE_BYTES: usize = 1000;
-/// Most values of a property that are compared with those that are shown already.
+/// Most values of a property that are compared with those already shown.
 const MAX_COMPARED: usize = 1000;
 
 impl Operation for ListProperties {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 /// Returns the properties of the note at a path, without its text.
 pub struct ReadFrontmatter;
 
-/// Of which note.
+/// The note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -27,11 +27,11 @@ pub struct Output {
     path: String,
     /// Its properties, by name.
     frontmatter: Map<String, Value>,
-    /// How they are written.
+    /// Their format.
     format: Format,
 }
 
-/// How properties are written.
+/// The format of properties.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {

@@ -14,7 +14,7 @@ use super::within;
 /// Returns one property of the note at a path, without its text.
 pub struct ReadProperty;
 
-/// Which property.
+/// The property.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -22,7 +22,7 @@ pub struct Arguments {
     path: ReadPath,
     /// The property's name, as the note writes it.
     key: Exact<1024>,
-    /// Whether `author.name` may mean what stands under `name` in the property `author`, where no property has the whole name.
+    /// Whether `author.name` may mean `name` in the property `author`, if no property has the whole name.
     #[serde(default)]
     nested: bool,
 }
@@ -34,9 +34,9 @@ pub struct Output {
     path: String,
     /// The property's name.
     key: String,
-    /// Its value; null if it has none, or is not there.
+    /// Its value; null if it has none, or is missing.
     value: Value,
-    /// Whether it is there.
+    /// Whether it exists.
     present: bool,
 }
 

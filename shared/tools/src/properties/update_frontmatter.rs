@@ -1,4 +1,4 @@
-//! `update_frontmatter`: changes properties of a note, and leaves every other byte as it is.
+//! `update_frontmatter`: changes properties of a note, and keeps every other byte.
 
 use atlas_access::Access;
 use atlas_ops::arguments::{Given, Text, Versions, WritePath, invalid_input};
@@ -15,16 +15,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Changes a note's properties and leaves every other byte as it is, comments and quoting too.
+/// Changes a note's properties and keeps every other byte, including comments and quoting.
 pub struct UpdateFrontmatter;
 
-/// Which note, and what becomes of its properties.
+/// The note, and the change.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: WritePath,
-    /// What to do.
+    /// The change.
     mode: Mode,
     /// The property, to set or remove.
     #[serde(default)]
@@ -35,7 +35,7 @@ pub struct Arguments {
     /// The properties to merge, by name; null removes one.
     #[serde(default)]
     patch: Given<Map<String, Value>>,
-    /// All properties, to replace those that are there.
+    /// All properties, which replace the existing ones.
     #[serde(default)]
     frontmatter: Given<Map<String, Value>>,
     /// Only to merge or replace: instead of patch or frontmatter.
@@ -45,28 +45,28 @@ pub struct Arguments {
     if_match: Given<Versions>,
 }
 
-/// What becomes of a note's properties.
+/// A change of a note's properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Mode {
-    /// One gets a value.
+    /// Set one.
     Set,
-    /// One goes.
+    /// Remove one.
     Remove,
-    /// Some get values and some go.
+    /// Set and remove some.
     Merge,
-    /// All become others.
+    /// Replace all.
     Replace,
 }
 
-/// What was done.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The note's path.
     path: String,
     /// The mode that was used.
     mode_used: Mode,
-    /// When the note was last changed: now, unless it is as it was.
+    /// When the note was last changed: now, unless nothing changed.
     #[schemars(with = "String", extend("format" = "date-time"))]
     updated_at: Timestamp,
     /// SHA-256 of the note, in hex.
@@ -75,10 +75,10 @@ pub struct Output {
     told: Told,
 }
 
-/// What was there, and what changed.
+/// The values before, and the changes.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 struct Told {
-    /// What the property was, when one was set or removed; absent if it was not there.
+    /// The value before, when one was set or removed; absent if it was missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     prev_value: Option<Value>,
     /// The properties that a merge set.
@@ -87,12 +87,12 @@ struct Told {
     /// The properties that a merge removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     removed: Option<Vec<String>>,
-    /// What the properties were before they were replaced; absent if the note had none that can be read.
+    /// The properties before they were replaced; absent if the note had none that can be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     prev_frontmatter: Option<Map<String, Value>>,
 }
 
-/// What a mode needs.
+/// The arguments of a mode.
 enum Task<'a> {
     Set(&'a str, &'a Value),
     Remove(&'a str),
@@ -101,7 +101,7 @@ enum Task<'a> {
 }
 
 impl Arguments {
-    /// The change that they ask for; an error names the argument that is missing or too many.
+    /// The change given by the arguments; the error names a missing or extra argument.
     fn task(&self) -> Result<Task<'_>, Error> {
         let missing = |field| invalid_input(field, &format!("the mode {} needs it", self.mode.as_str()));
         let key = self.key.as_ref().map(Text::as_str);
@@ -131,7 +131,7 @@ impl Arguments {
 }
 
 impl Arguments {
-    /// The properties of argument `name`, or of `properties` in its place.
+    /// The properties in argument `name`, or in `properties` instead.
     fn given<'a>(&'a self, name: &str, own: &'a Given<Map<String, Value>>) -> Result<&'a Map<String, Value>, Error> {
         match (own.as_ref(), self.properties.as_ref()) {
             (Some(_), Some(_)) => Err(invalid_input("properties", &format!("give {name} or properties, not both"))),
@@ -158,7 +158,7 @@ impl Operation for UpdateFrontmatter {
         name: "update_frontmatter",
         title: "Change properties",
         description: "Changes the properties (frontmatter) of a note and leaves every other byte as it is. Modes: set (key, value), remove (key), merge (patch; null removes), replace (frontmatter: all others go, and a person has to confirm it). Returns what was there before. Example: {\"path\": \"Projects/Atlas.md\", \"mode\": \"set\", \"key\": \"status\", \"value\": \"done\"}",
-        // It tells what was there.
+        // The result contains the values before.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["properties", "notes"],
@@ -199,7 +199,7 @@ impl Operation for UpdateFrontmatter {
     }
 }
 
-/// The note after the change, and what to tell of it.
+/// The note after the change, and the result.
 fn changed(text: &str, task: &Task<'_>) -> Result<(String, Told), Error> {
     let before = parse(text).properties().cloned();
     let has = |name: &str| before.as_ref().is_some_and(|properties| properties.contains_key(name));
@@ -211,7 +211,7 @@ fn changed(text: &str, task: &Task<'_>) -> Result<(String, Told), Error> {
             (editing::apply(text, &[set], "value")?, Told { prev_value: prev_value(name), ..Told::default() })
         }
         Task::Remove(name) => {
-            // Where the properties cannot be read the edit says why.
+            // If the properties cannot be read, the edit's error explains why.
             let unread = before.is_none() && parse(text).frontmatter.is_some();
             let edits = if has(name) || unread { vec![remove(name)] } else { Vec::new() };
             (editing::apply(text, &edits, "key")?, Told { prev_value: prev_value(name), ..Told::default() })

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::GENERATED;
 use crate::catalogue::every_operation;
 
-/// Set to anything, the schemas are written instead of compared.
+/// If this variable is set, the schemas are written instead of compared.
 const WRITE: &str = "ATLAS_WRITE_SCHEMAS";
 
-/// The formats that JSON Schema 2020-12 knows. Clients warn of any other.
+/// The formats of JSON Schema 2020-12. Clients warn of others.
 const FORMATS: [&str; 19] = [
     "date",
     "date-time",
@@ -56,28 +56,28 @@ fn schema<T: JsonSchema>(mut generator: SchemaGenerator) -> String {
     let mut schema = generator.subschema_for::<T>();
     RecursiveTransform(drop_unknown_format).transform(&mut schema);
     RecursiveTransform(drop_default_of_nothing).transform(&mut schema);
-    // Answers are objects, also those that are one of several.
+    // Answers are objects, even if they are one of several alternatives.
     schema.insert("type".to_owned(), "object".into());
     let mut schema = schema.to_value();
     schema.sort_all_objects();
     schema.to_string()
 }
 
-/// Takes out the formats that the generator gives to numbers: `uint64`, `double` and the like.
+/// Removes the formats that the generator adds to numbers: `uint64`, `double` and similar.
 fn drop_unknown_format(schema: &mut Schema) {
     if schema.get("format").and_then(Value::as_str).is_some_and(|format| !FORMATS.contains(&format)) {
         schema.remove("format");
     }
 }
 
-/// Takes out the default that the generator gives to what may be left out and must not be null.
+/// Removes the default that the generator adds to arguments that may be omitted but not be null.
 fn drop_default_of_nothing(schema: &mut Schema) {
     if schema.get("default").is_some_and(Value::is_null) {
         schema.remove("default");
     }
 }
 
-/// The formats that `value` names, at any depth. A property of that name has a schema, and is none.
+/// The formats in `value`, at any depth. A property with that name has a schema, and is not a format.
 fn formats(value: &Value) -> Vec<&str> {
     match value {
         Value::Object(members) => members
@@ -102,17 +102,17 @@ fn schemas_name_only_formats_that_json_schema_knows() {
     }
 }
 
-/// What the arguments of the tool `name` are called, with their schemas.
+/// The names of the arguments of tool `name`, with their schemas.
 fn arguments(name: &str) -> serde_json::Map<String, Value> {
     let (_, schemas) = GENERATED.iter().find(|(one, _)| *one == name).unwrap();
     read(schemas.arguments)["properties"].as_object().cloned().unwrap_or_default()
 }
 
-/// Words by which a description says what leaving an argument out means.
+/// Words by which a description states the meaning of an omitted argument.
 const SAYS_SO: [&str; 4] = ["not given", "left out", "if none is given", "Else "];
 
-/// Arguments that mean nothing of their own where they are left out, or what depends on others, the caller or the deployment: of whatever
-/// tool, or of one.
+/// Arguments without a default, or whose default depends on others, the caller or the deployment: of any tool, or of
+/// one.
 const WITHOUT_DEFAULT: [&str; 32] = [
     "args",
     "cursor",
@@ -171,7 +171,7 @@ fn what_an_argument_means_where_it_is_left_out_is_in_its_schema() {
     );
 }
 
-/// Defaults of obsidian-tc's documented tools that are here.
+/// Defaults of obsidian-tc's documented tools that exist here.
 fn documented() -> Vec<(&'static str, &'static str, Value)> {
     let (yes, no) = (|| json!(true), || json!(false));
     vec![

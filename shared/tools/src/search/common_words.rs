@@ -1,6 +1,6 @@
-//! Words that are in every text, and say nothing of what one is about.
+//! Words without meaning for a search, since every text contains them.
 
-/// In order.
+/// Sorted.
 const COMMON: &[&str] = &[
     "a", "about", "all", "also", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could",
     "do", "does", "for", "from", "had", "has", "have", "he", "her", "his", "how", "i", "if", "in", "into", "is", "it",

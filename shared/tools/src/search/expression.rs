@@ -1,4 +1,4 @@
-//! Expressions: what people write to look for words. `harbour "high tide" -storm tag:log path:2026 boat*`
+//! Expressions: the syntax of searches for words. `harbour "high tide" -storm tag:log path:2026 boat*`
 
 use atlas_ops::error::{Error, Reason};
 use atlas_vault::fold;
@@ -9,52 +9,52 @@ use crate::search::common_words::is_common;
 /// Most parts of an expression.
 const MAX_PARTS: usize = 32;
 
-/// What to look for.
+/// A parsed expression.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Expression {
-    /// Words of which a note must hold one at least, if there are any; the more the better.
+    /// Words of which a note must contain at least one, if there are any; the more the better.
     pub(crate) words: Vec<Token>,
-    /// Words that must follow each other.
+    /// Sequences of words that must occur.
     pub(crate) phrases: Vec<Vec<Token>>,
-    /// Words that must not follow each other; often one alone.
+    /// Sequences of words that must not occur; often of one word.
     pub(crate) excluded: Vec<Vec<Token>>,
-    /// Folded tags that a note must have, itself or one below.
+    /// Folded tags that a note must have, or one below each.
     pub(crate) tags: Vec<String>,
-    /// The same that it must not have.
+    /// Folded tags that it must not have.
     pub(crate) excluded_tags: Vec<String>,
-    /// Folded texts that its path must hold.
+    /// Folded texts that its path must contain.
     pub(crate) paths: Vec<String>,
-    /// The same that it must not hold.
+    /// Folded texts that it must not contain.
     pub(crate) excluded_paths: Vec<String>,
 }
 
-/// A word to look for.
+/// A word to search for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
     /// The word, folded.
     pub(crate) word: String,
-    /// Whether longer words that begin with it count too.
+    /// Whether it also matches longer words that begin with it.
     pub(crate) is_prefix: bool,
 }
 
 impl Token {
-    /// Whether `word` of a text is it.
+    /// Whether it matches `word` of a text.
     pub(crate) fn is(&self, word: &str) -> bool {
         if self.is_prefix { word.starts_with(&self.word) } else { word == self.word }
     }
 
-    /// Whether a word that is written alike may stand for it: not for parts of words, which change their meaning with each character.
+    /// Whether similar words may match instead: not for parts of words, whose meaning changes with each character.
     pub(crate) fn may_be_misspelt(&self) -> bool {
         !self.is_prefix && self.word.chars().count() > 2 && !self.word.contains(is_unspaced)
     }
 }
 
-/// The words of `text` as tokens; with `is_prefix` the last may go on.
+/// The words of `text` as tokens; with `is_prefix` the last is a prefix.
 fn tokens(text: &str, is_prefix: bool) -> Vec<Token> {
     let mut tokens: Vec<Token> = words(text)
         .filter(|word| !word.is_tail)
         .map(|word| {
-            // A character of a script without spaces is only found at the beginning of the pairs that it is in.
+            // A character of a script without spaces is only found at the beginning of its pairs.
             let mut characters = word.folded.chars();
             let is_alone = characters.next().is_some_and(is_unspaced) && characters.next().is_none();
             Token { word: word.folded.into_owned(), is_prefix: is_alone }
@@ -66,16 +66,16 @@ fn tokens(text: &str, is_prefix: bool) -> Vec<Token> {
     tokens
 }
 
-/// A part of an expression as it is written.
+/// A raw part of an expression.
 struct Part<'a> {
     is_excluded: bool,
-    /// What stands before a colon.
+    /// The text before a colon.
     key: Option<&'a str>,
     is_quoted: bool,
     value: &'a str,
 }
 
-/// The first part of `text`, and what follows it.
+/// The first part of `text`, and the rest.
 fn part(text: &str) -> Option<(Part<'_>, &str)> {
     let text = text.trim_start();
     let (is_excluded, rest) = match text.strip_prefix('-') {
@@ -99,7 +99,7 @@ fn part(text: &str) -> Option<(Part<'_>, &str)> {
 }
 
 impl Expression {
-    /// What `text` says.
+    /// Parses `text`.
     pub(crate) fn parse(text: &str) -> Result<Self, Error> {
         let mut expression = Self::default();
         let mut rest = text;
@@ -127,14 +127,14 @@ impl Expression {
         Ok(expression)
     }
 
-    /// The words of a text in plain language, each once, as many as an expression has. Identifiers of code count by their parts too, and words that every text has do not, unless
-    /// there are no others.
+    /// The words of a text in plain language, each once, up to the limit of an expression. Identifiers of code are
+    /// included with their parts; common words only if there are no others.
     pub(crate) fn of_task(text: &str) -> Self {
         let mut tokens = tokens(text, false);
         for word in code_words(text) {
             tokens.extend((!word.is_tail).then(|| Token { word: word.folded.into_owned(), is_prefix: false }));
         }
-        // A part of a script without spaces is among them already, as what longer words begin with.
+        // A prefix already covers a part of a script without spaces.
         tokens
             .retain(|token| token.is_prefix || !(token.word.chars().count() == 1 && token.word.contains(is_unspaced)));
         let rare: Vec<Token> = tokens.iter().filter(|token| !is_common(&token.word)).cloned().collect();

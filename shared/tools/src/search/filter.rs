@@ -1,10 +1,10 @@
-//! Filters: which paths are looked at, as ripgrep's `--glob` says or in a folder; and which are left out.
+//! Filters of paths: by ripgrep's `--glob` syntax or by folder; and excluded paths.
 
 use atlas_ops::arguments::Root;
 use atlas_ops::error::{Error, Reason};
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 
-/// Which paths are looked at.
+/// Which paths are searched.
 pub(crate) enum Filter {
     /// Those that match, or those that do not.
     Glob { glob: GlobMatcher, is_negated: bool },
@@ -13,18 +13,19 @@ pub(crate) enum Filter {
 }
 
 impl Filter {
-    /// What `text` says: a glob; without a slash at any depth; with `!` in front the paths that it does not match.
+    /// Parses a glob: without a slash it matches at any depth; with `!` in front it selects the paths that do not
+    /// match.
     pub(crate) fn new(text: &str) -> Result<Self, Error> {
         Self::of("path_filter", text)
     }
 
-    /// The same of argument or setting `field`.
+    /// Like [`new`](Self::new), for argument or setting `field`.
     pub(crate) fn of(field: &str, text: &str) -> Result<Self, Error> {
         let (is_negated, glob) = text.strip_prefix('!').map_or((false, text), |glob| (true, glob));
         Ok(Self::Glob { glob: glob_of(field, glob)?.compile_matcher(), is_negated })
     }
 
-    /// Whether `path` is looked at.
+    /// Whether `path` is searched.
     pub(crate) fn takes(filter: Option<&Self>, path: &str) -> bool {
         match filter {
             None => true,
@@ -34,7 +35,7 @@ impl Filter {
     }
 }
 
-/// The glob that argument `field` says: without a slash at any depth.
+/// The glob in argument `field`: without a slash at any depth.
 fn glob_of(field: &str, text: &str) -> Result<Glob, Error> {
     let glob = match text.strip_prefix('/') {
         Some(from_root) => from_root.to_owned(),
@@ -49,7 +50,7 @@ fn invalid(field: &str, error: &globset::Error) -> Error {
     Error::bad_request(Reason::GlobInvalid, format!("{field}: {error}")).with("field", field)
 }
 
-/// Paths that are left out: files, folders with all that is in them, and whatever globs match of either.
+/// Excluded paths: files, folders with all their content, and matches of globs for either.
 #[derive(Debug)]
 pub(crate) struct Excluded {
     paths: Vec<Root>,
@@ -57,7 +58,7 @@ pub(crate) struct Excluded {
 }
 
 impl Excluded {
-    /// What the texts of argument `field` say, each a path from the root of the vault or a glob.
+    /// Parses the texts of argument `field`, each a path from the root of the vault or a glob.
     pub(crate) fn of(field: &str, texts: &[String]) -> Result<Self, Error> {
         let mut globs = GlobSetBuilder::new();
         let mut paths = Vec::new();
@@ -66,7 +67,7 @@ impl Excluded {
             if text.contains(['*', '?', '[', '{']) {
                 match glob_of(field, text.trim_end_matches('/')) {
                     Ok(glob) => drop(globs.add(glob)),
-                    // `[` and the like may stand in names too.
+                    // `[` and similar may occur in names too.
                     Err(_) if path.is_ok() => {}
                     Err(error) => return Err(error),
                 }
@@ -78,7 +79,7 @@ impl Excluded {
         Ok(Self { paths, globs: globs.build().map_err(|error| invalid(field, &error))? })
     }
 
-    /// Whether `path` or a folder that it is in is among them.
+    /// Whether `path` or one of its folders is excluded.
     pub(crate) fn has(&self, path: &str) -> bool {
         let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
         self.paths.iter().any(|root| root.holds(path) || root.prefix().strip_suffix('/') == Some(path))

@@ -1,4 +1,4 @@
-//! Lines that match, as `search_text` and `search_regex` ask for them.
+//! Searches of lines, for `search_text` and `search_regex`.
 
 use atlas_ops::arguments::{Root, Text};
 use atlas_ops::atlas::Limits;
@@ -13,20 +13,20 @@ use crate::search::plan::Plan;
 use crate::search::request::{Cursor, Request};
 use crate::search::{Line, Listing, Output, SearchResult};
 
-/// Which lines, and which page of them.
+/// The lines, and their page.
 pub(super) struct LineSearch<'a> {
     pub(super) pattern: Pattern,
     pub(super) plan: Plan,
     pub(super) root: Root,
     pub(super) most_of_file: Option<usize>,
-    /// A number for the arguments that make the listing.
+    /// A hash of the listing's arguments.
     pub(super) of: u32,
     pub(super) limit: Limit,
     pub(super) cursor: Option<&'a Text<4096>>,
 }
 
 impl LineSearch<'_> {
-    /// The page of the lines that match, made into items.
+    /// A page of the matching lines, converted to items.
     pub(super) async fn page<T>(
         self,
         context: &Context<'_>,
@@ -47,13 +47,13 @@ impl LineSearch<'_> {
                 SearchResult::Note(_) => None,
             });
             let items: Vec<T> = lines.collect();
-            // Where all were looked at.
+            // If all lines were read.
             let total_count = (is_first && cursor.is_none() && partial.is_none()).then_some(items.len());
             PartialPage { page: Page { items, cursor, overflow, total_count }, partial }
         }))
     }
 
-    /// What asks for `most` of them, within these limits.
+    /// The request for `most` of them, within these limits.
     pub(super) fn request<'l>(self, context: &Context<'_>, most: usize, limits: &'l Limits) -> Request<'l> {
         Request {
             pattern: self.pattern,
@@ -66,7 +66,7 @@ impl LineSearch<'_> {
     }
 }
 
-/// A number for arguments.
+/// A hash of arguments.
 pub(super) fn number_of(arguments: &impl std::fmt::Debug) -> u32 {
     crc32fast::hash(format!("{arguments:?}").as_bytes())
 }

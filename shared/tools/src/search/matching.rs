@@ -1,4 +1,4 @@
-//! Pages of lines that match, in order of path and line.
+//! Pages of matching lines, in order of path and line.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use crate::search::Output;
 use crate::search::page::Page;
 use crate::search::request::{Cursor, Request};
 
-/// Bytes fetched in the first wave, and in each later one, about.
+/// Approximate bytes fetched in the first wave, and in each later one.
 const WAVE_BYTES: Range<u64> = 4 << 20..16 << 20;
-/// Requests of one of these waves, as far as they can be brought down to that. More requests are fewer bytes: a full answer needs every
-/// place that the index allows, and those lie far apart.
+/// Requests of such a wave, if ranges can be merged so far. More requests mean fewer bytes: a full answer needs every
+/// candidate of the index, and they are scattered.
 const MAX_REQUESTS: usize = 48;
-/// Most regions in memory that are looked through together.
+/// Most cached regions that are searched together.
 const MAX_BATCH: usize = 64;
 /// The page after `cursor`, or the first.
 pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Cursor>) -> Result<Output, Error> {
@@ -56,7 +56,7 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
             if blocks.count() > before {
                 cost = blocks.cost()?;
             }
-            // What is in memory is looked through at once, since a page may be full soon.
+            // Cached text is searched at once, since a page may be full soon.
             if !batch.is_empty() && (cost > most_bytes || cost == 0 && batch.len() >= enough) {
                 blocks.truncate(before);
                 waiting = Some(region);

@@ -1,4 +1,4 @@
-//! A page of lines while it is filled: what was found so far, and how far the search has come.
+//! A page of lines while it is filled: the results, and the progress of the search.
 
 use std::ops::Range;
 
@@ -18,12 +18,12 @@ use crate::search::{Explained, Line, MatchPlace, Output, SearchResult, TOO_LARGE
 
 /// Chunks of the first region of a vault.
 const FIRST_CHUNKS: u32 = 16;
-/// Bytes within which a page must fill for the index not to be asked.
+/// The bytes within which a page must fill, else the index is used.
 const FILLED_WITHIN: u64 = 16 << 20;
-/// Most bytes of a line that matched.
+/// Most bytes of a matching line.
 const MATCH_BYTES: usize = 1_200;
 
-/// The first document and chunk of `segment` that a page has to look at.
+/// The first document and chunk of `segment` to search for a page.
 fn begin(index: &Index, segment: usize, after: Option<(&str, u64)>) -> Result<(u32, u32), Error> {
     let Some((path, line)) = after else { return Ok((0, 0)) };
     let paths = index.paths(segment)?;
@@ -44,14 +44,14 @@ fn begin(index: &Index, segment: usize, after: Option<(&str, u64)>) -> Result<(u
 pub(crate) struct Page<'a> {
     request: &'a Request<'a>,
     cursor: Option<&'a Cursor>,
-    /// None while they are used.
+    /// [`None`] while they are used.
     searchers: Option<Searchers>,
     results: Vec<Line>,
     /// The documents of the results.
     documents: Vec<DocumentRef>,
-    /// The file and line up to which all was looked at.
+    /// The file and line up to which all was searched.
     last: Option<(String, u64)>,
-    /// The last document that was looked at as a whole.
+    /// The last document that was searched as a whole.
     whole: Option<DocumentRef>,
     files: usize,
     bytes: u64,
@@ -61,17 +61,17 @@ pub(crate) struct Page<'a> {
 /// A piece of a region's text.
 struct Piece<'a> {
     region: &'a Region,
-    /// Where it begins in the segment's text.
+    /// Its start in the segment's text.
     start: u32,
     text: &'a [u8],
 }
 
-/// The document that matches are in, and its lines counted so far.
+/// The document of the current matches, and its lines counted so far.
 struct Spot {
     document: u32,
-    /// Its text in the segment's.
+    /// Its range in the segment's text.
     text: Range<u32>,
-    /// None if it is not looked at.
+    /// [`None`] if it is not searched.
     path: Option<String>,
     /// A byte of the segment's text and the number of lines before it in the document.
     counted: (u32, u64),
@@ -93,7 +93,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Whether there is a match more than the page holds, which tells that there is a next page.
+    /// Whether there is one more match than the page needs, which shows that there is a next page.
     pub(crate) fn is_full(&self) -> bool {
         self.results.len() > self.request.listing.limit
     }
@@ -102,12 +102,12 @@ impl<'a> Page<'a> {
         self.is_full() || self.partial.is_some()
     }
 
-    /// The limit that is reached, if one is.
+    /// The limit that was reached, if any.
     pub(crate) fn limit(&self) -> Option<&'static str> {
         self.request.listing.reached(self.bytes)
     }
 
-    /// The regions of these chunks that are after what was looked at.
+    /// The regions of these chunks after the searched ones.
     pub(crate) fn regions<'i>(
         &self,
         index: &'i Index,
@@ -118,8 +118,8 @@ impl<'a> Page<'a> {
         Regions::new(index, chunks, most, |segment| begin(index, segment, after))
     }
 
-    /// Looks through text that is in memory from the beginning, without asking where matches can be, as long as the page fills fast
-    /// enough: what is nearly everywhere takes longer to look up than to find.
+    /// Searches cached text from the beginning, without the index, as long as the page fills fast enough: a pattern
+    /// that is nearly everywhere takes longer to look up than to find.
     pub(crate) async fn look_at_beginning(&mut self, index: &Index) -> Result<(), Error> {
         let most = self.request.pattern.most_chunks().min(FIRST_CHUNKS);
         let mut regions = self.regions(index, index.segments().map(|_| None).collect(), most)?;
@@ -148,7 +148,7 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
-    /// The path of a document, if it is live and the filter takes it.
+    /// The path of a document, if it is live and passes the filter.
     fn path(&self, index: &Index, document: DocumentRef) -> Result<Option<String>, Error> {
         if !index.shows(document) {
             return Ok(None);
@@ -156,12 +156,12 @@ impl<'a> Page<'a> {
         Ok(Some(index.path(document)?).filter(|path| Filter::takes(self.request.listing.filter.as_ref(), path)))
     }
 
-    /// Adds the matches of a region, until there is one more than the page holds.
+    /// Adds the matches of a region, until there is one more than the page needs.
     pub(crate) fn look(&mut self, index: &Index, region: &Region, blocks: &FetchedBlocks<'_>) -> Result<(), Error> {
         let table = index.chunks(region.segment)?;
         let mut start = region.span.start;
         let end = start + region.span.length;
-        // Piece by piece as it is in memory: where a block ends most often a document does.
+        // By cached pieces: most blocks end with a document.
         for stop in index.text_blocks(region.segment)?.ends(region.span).chain([end]) {
             let last = stop.checked_sub(1).and_then(|last| table.text(table.document_at(last)?));
             if stop == end || last.is_some_and(|last| last.range().end == u64::from(stop)) {
@@ -207,7 +207,7 @@ impl<'a> Page<'a> {
                 self.look_at_file(index, DocumentRef { segment: region.segment, document }, blocks)?;
                 from = own_end.min(range.end);
             } else if own_end <= range.end && byte_before(&text, own_end - range.start) != Some(b'\n') {
-                // Its last line does not go on in the next document.
+                // Its last line does not continue in the next document.
                 self.look_at_lines(index, &piece, from..own_end)?;
                 from = own_end;
             }
@@ -218,12 +218,12 @@ impl<'a> Page<'a> {
         self.look_at_lines(index, &piece, from..range.end)
     }
 
-    /// Where a region ends, as a cursor has it.
+    /// The end of a region, for a cursor.
     fn end_of(&self, index: &Index, region: &Region) -> Result<Option<(String, u64)>, Error> {
         let table = index.chunks(region.segment)?;
         let end = region.span.start + region.span.length;
         let Some(last) = end.checked_sub(1).and_then(|last| table.document_at(last)) else { return Ok(None) };
-        // A path that the caller may not see is in no cursor; the region begins with one that they may.
+        // A cursor contains no hidden path; the region begins with a visible one.
         let is_shown = |document: &u32| index.shows(DocumentRef { segment: region.segment, document: *document });
         let Some(document) = (region.documents.start..=last).rev().find(is_shown) else { return Ok(None) };
         let text = table.text(document).unwrap_or_default();
@@ -265,7 +265,7 @@ impl<'a> Page<'a> {
         fault.map_or(searched, Err)
     }
 
-    /// Where byte `at` of the segment's text is, after `place`, where the match before was.
+    /// The position of byte `at` of the segment's text, after `place`, the previous match.
     fn place<'p>(
         &self,
         index: &Index,
@@ -290,7 +290,7 @@ impl<'a> Page<'a> {
         Ok(place.insert(Spot { document, text: text.start..text.start + text.length, path, counted }))
     }
 
-    /// Adds the matches of all of a file, once.
+    /// Adds the matches of a whole file, once.
     fn look_at_file(&mut self, index: &Index, document: DocumentRef, blocks: &FetchedBlocks<'_>) -> Result<(), Error> {
         if self.whole.replace(document) == Some(document) {
             return Ok(());
@@ -307,7 +307,7 @@ impl<'a> Page<'a> {
         searched
     }
 
-    /// Adds a line, unless it was on a page before.
+    /// Adds a line, unless it was on a previous page.
     fn add(&mut self, document: DocumentRef, path: &str, line: u64, bytes: &[u8]) {
         if self.cursor.is_some_and(|cursor| cursor.path == path && line <= cursor.line) || self.is_full() {
             return;
@@ -332,7 +332,7 @@ impl<'a> Page<'a> {
         self.documents.push(document);
     }
 
-    /// How many lines of the file at `path` there are, with those of pages before; all of a file follow each other.
+    /// The number of lines of the file at `path`, including previous pages; all lines of a file are adjacent.
     fn count_of(&self, path: &str) -> usize {
         let before = self.cursor.filter(|cursor| cursor.path == path).map_or(0, |cursor| cursor.count);
         before + self.results.iter().rev().take_while(|line| line.path == path).count()

@@ -1,4 +1,4 @@
-//! The lines of a text that match, found by ripgrep's own searcher.
+//! Finds matching lines of a text, with ripgrep's own searcher.
 
 use std::ops::Range;
 
@@ -11,34 +11,34 @@ use regex_syntax::hir::Hir;
 
 use crate::search::Case;
 
-/// Most bytes that a compiled pattern takes, and that its cache takes.
+/// Most bytes of a compiled pattern, and of its cache.
 const MAX_COMPILED: usize = 10 << 20;
-/// Most depth of a pattern.
+/// Greatest nesting depth of a pattern.
 const MAX_NEST: u32 = 100;
 
-/// Most chunks that are looked at together: between two looks at the clock.
+/// Most chunks that are searched between two checks of the clock.
 const MAX_CHUNKS: u32 = 128;
 
-/// A pattern that is looked for in lines.
+/// A pattern that is matched within lines.
 pub(crate) struct Pattern {
     matcher: RegexMatcher,
-    /// What it means, for a plan; none for a literal.
+    /// Its syntax tree, for a plan; [`None`] for a literal.
     pub(crate) hir: Option<Hir>,
 }
 
 impl Pattern {
-    /// Compiles `text` as ripgrep does, as a regular expression or as it stands.
+    /// Compiles `text` like ripgrep, as a regular expression or a literal.
     pub(crate) fn new(text: &str, is_literal: bool, case: Case) -> Result<Self, Error> {
         Self::with(text, is_literal, case, false)
     }
 
-    /// The same, which matches only between the ends of words if `is_word`.
+    /// Like [`new`](Self::new); with `is_word` it matches only whole words.
     pub(crate) fn with(text: &str, is_literal: bool, case: Case, is_word: bool) -> Result<Self, Error> {
         let invalid = |error: String| Error::bad_request(Reason::PatternInvalid, format!("query: {error}"));
         if text.contains('\n') {
             return Err(invalid("a match is within one line: it must not have a line feed".to_owned()));
         }
-        // First, since the matcher's error shows the pattern as it is wrapped there.
+        // First, since the matcher's error shows the wrapped pattern.
         let hir = if is_literal {
             None
         } else {
@@ -61,14 +61,15 @@ impl Pattern {
         Ok(Self { matcher, hir })
     }
 
-    /// Most chunks that are to be looked at together. A regex engine that meets a letter outside ASCII with a Unicode word boundary
-    /// in its pattern takes the slow way through all of the text that it was given.
+    /// Most chunks to search together. For a pattern with a Unicode word boundary, a regex engine that meets a letter
+    /// outside ASCII switches to its slow path for all of the given text.
     pub(crate) fn most_chunks(&self) -> u32 {
         let looks = self.hir.as_ref().map(|hir| hir.properties().look_set());
         if looks.is_some_and(|looks| looks.contains_word_unicode()) { 1 } else { MAX_CHUNKS }
     }
 
-    /// Calls `each` with the lines of `text` that match until it says that it is enough. The text is in UTF-8 or near it, without a NUL.
+    /// Calls `each` with the matching lines of `text` until it returns that it is done. The text is nearly valid UTF-8,
+    /// without a NUL.
     pub(crate) fn lines(
         &self,
         searchers: &mut Searchers,
@@ -78,18 +79,19 @@ impl Pattern {
         searchers.lines.search_slice(&self.matcher, text, Each(each)).map_err(failed)
     }
 
-    /// The same for all that is in a file, which may be anything: as ripgrep reads files that it comes upon.
+    /// Like [`lines`](Self::lines), for the whole content of a file, which may be anything: like ripgrep's search of
+    /// files.
     pub(crate) fn lines_of_file(
         &self,
         searchers: &mut Searchers,
         file: &[u8],
         each: impl FnMut(PatternMatch<'_>) -> bool,
     ) -> Result<(), Error> {
-        // Not as a slice: what one holds beyond a NUL is told apart from what a file does.
+        // Not as a slice: ripgrep treats a NUL in a slice differently from one in a file.
         searchers.files.search_reader(&self.matcher, file, Each(each)).map_err(failed)
     }
 
-    /// Where in `line` the first match is.
+    /// The range of the first match in `line`.
     pub(crate) fn place(&self, line: &[u8]) -> Range<usize> {
         self.matcher.find(line).ok().flatten().map_or(0..0, |found| found.start()..found.end())
     }
@@ -102,21 +104,21 @@ fn failed(error: std::io::Error) -> Error {
     }
 }
 
-/// A line that matches.
+/// A matching line.
 pub(crate) struct PatternMatch<'a> {
-    /// Where it begins in the text.
+    /// Its start in the text.
     pub(crate) offset: usize,
-    /// Its number, counted from 1, where the text is a file.
+    /// Its number, counted from 1, if the text is a file.
     pub(crate) number: u64,
-    /// Without the end of the line.
+    /// Without the line break.
     pub(crate) bytes: &'a [u8],
 }
 
 /// Searchers for many texts.
 pub(crate) struct Searchers {
-    /// Set as ripgrep's is for files that it came upon.
+    /// Configured like ripgrep's for files.
     files: Searcher,
-    /// For lines of files, when it is known that they are text.
+    /// For lines of files that are known to be text.
     lines: Searcher,
 }
 

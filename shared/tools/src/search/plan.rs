@@ -1,4 +1,4 @@
-//! Plans: what a pattern says of the chunks that can hold a match, as questions that the index answers.
+//! Plans: the conditions of a pattern on chunks, as probes for the index.
 
 use std::collections::BTreeSet;
 
@@ -8,30 +8,30 @@ use atlas_segment::Probe;
 use atlas_vault::fold;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-/// Most strings that stand for one part of a pattern; a part that can be more is not looked up.
+/// Most alternative strings of one part of a pattern; a part with more is not looked up.
 const MAX_STRINGS: usize = 32;
-/// Most bytes of one of them.
+/// Most bytes of one string.
 const MAX_BYTES: usize = 256;
-/// A string shorter than this is not a gram but the beginning of many.
+/// A shorter string is the beginning of many grams.
 const GRAM_BYTES: usize = 3;
-/// Most short strings of which one must be there.
+/// Most alternative short strings.
 const MAX_SHORT: usize = 4;
-/// Most strings of a plan. What repeats itself within itself would else be asked for thousands of times.
+/// Most strings of a plan. Nested repetitions would otherwise give thousands.
 const MAX_ASKED: usize = 128;
 /// Grams looked up for a whole plan, and most for one string.
 const MAX_GRAMS: usize = 12;
 const MAX_GRAMS_EACH: usize = 7;
 
-/// What a line must hold to match, after folding.
+/// The condition that a folded line must meet to match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Plan {
-    /// Nothing that is known.
+    /// No known condition.
     Anything,
-    /// This string.
+    /// It contains this string.
     String(Vec<u8>),
-    /// What all of these say.
+    /// It meets all of these.
     Every(Vec<Plan>),
-    /// What one of these says.
+    /// It meets one of these.
     Any(Vec<Plan>),
 }
 
@@ -51,19 +51,19 @@ impl Plan {
     fn string(mut bytes: Vec<u8>) -> Self {
         bytes.truncate(MAX_BYTES);
         match bytes.as_slice() {
-            // A letter is nearly everywhere.
+            // A single letter is nearly everywhere.
             [] | [b'a'..=b'z' | b'0'..=b'9' | b' '] => Self::Anything,
             _ => Self::String(bytes),
         }
     }
 
     fn any_of(strings: &Strings) -> Self {
-        // What holds one of the others says no more than that.
+        // A string that contains another alternative adds nothing.
         let holds_another = |string: &[u8]| {
             strings.iter().any(|other| other != string && memchr::memmem::find(string, other).is_some())
         };
         let least: Vec<&Vec<u8>> = strings.iter().filter(|string| !holds_another(string)).collect();
-        // Of many strings each can be asked for little; what they have in common, for more.
+        // Each of many strings gets few grams; their common parts get more.
         if least.len() > MAX_SHORT {
             let (first, last) = in_common(&least);
             let known = [first, last].into_iter().filter(|part| part.len() >= GRAM_BYTES);
@@ -109,7 +109,7 @@ impl Plan {
                 plan => add(plan),
             }
         }
-        // Short strings take much to look up and say little beside others.
+        // Short strings are expensive to look up and add little to others.
         if known.iter().any(|plan| !plan.is_short()) {
             known.retain(|plan| !plan.is_short());
         }
@@ -120,14 +120,14 @@ impl Plan {
         }
     }
 
-    /// Whether it asks for a short string.
+    /// Whether it contains a short string.
     fn is_short(&self) -> bool {
         let mut strings = Vec::new();
         self.strings(&mut strings);
         strings.iter().any(|string| string.len() < GRAM_BYTES)
     }
 
-    /// How many strings it asks for.
+    /// The number of its strings.
     fn asked(&self) -> usize {
         let mut strings = Vec::new();
         self.strings(&mut strings);
@@ -142,7 +142,7 @@ impl Plan {
         }
     }
 
-    /// The questions to ask of an index of `segments` segments.
+    /// The probes for an index of `segments` segments.
     pub(crate) fn probes(&self, segments: usize) -> Vec<Probe> {
         let mut strings = Vec::new();
         self.strings(&mut strings);
@@ -150,7 +150,8 @@ impl Plan {
         strings.into_iter().map(|string| Probe::new(string, each.clamp(1, MAX_GRAMS_EACH))).collect()
     }
 
-    /// The chunks of `segment` that can hold a match, ascending; [`None`] for all. `probes` are those that were asked, in order.
+    /// The chunks of `segment` that can contain a match, ascending; [`None`] for all. `probes` are the probes of the
+    /// plan, in order.
     pub(crate) fn chunks(
         &self,
         index: &Index,
@@ -191,7 +192,7 @@ impl Plan {
     }
 }
 
-/// What all of `strings` begin with, and what all end with, of the rest.
+/// The common prefix of all `strings`, and the common suffix of the rest.
 fn in_common(strings: &[&Vec<u8>]) -> (Vec<u8>, Vec<u8>) {
     let Some((one, others)) = strings.split_first() else { return Default::default() };
     let shortest = strings.iter().map(|string| string.len()).min().unwrap_or(0);
@@ -205,7 +206,7 @@ fn in_common(strings: &[&Vec<u8>]) -> (Vec<u8>, Vec<u8>) {
     (part(0..first), part(one.len() - last..one.len()))
 }
 
-/// What is in both of two ascending lists.
+/// The intersection of two ascending lists.
 fn both(mut one: Vec<u32>, other: &[u32]) -> Vec<u32> {
     one.retain(|id| other.binary_search(id).is_ok());
     one
@@ -213,12 +214,12 @@ fn both(mut one: Vec<u32>, other: &[u32]) -> Vec<u32> {
 
 type Strings = BTreeSet<Vec<u8>>;
 
-/// What is known of what a part of a pattern matches.
+/// The conditions on the match of a part of a pattern.
 #[derive(Clone)]
 struct Part {
-    /// All strings that it can be, folded, if they are few.
+    /// All strings that it can match, folded, if they are few.
     strings: Option<Strings>,
-    /// What a line must hold besides.
+    /// A further condition on the line.
     plan: Plan,
 }
 
@@ -234,7 +235,7 @@ impl Part {
     fn of(hir: &Hir) -> Self {
         match hir.kind() {
             HirKind::Empty | HirKind::Look(_) => Self::exactly([Vec::new()]),
-            // Half a character folds to something else than the whole.
+            // A part of a character folds differently from the whole.
             HirKind::Literal(literal) => match std::str::from_utf8(&literal.0) {
                 Ok(text) => Self::exactly([fold::fold(text).into_bytes()]),
                 Err(_) => Self::unknown(),
@@ -267,7 +268,7 @@ impl Part {
         }
     }
 
-    /// Parts that follow each other.
+    /// A sequence of parts.
     fn of_sequence(parts: impl Iterator<Item = Self>) -> Self {
         let mut plans = Vec::new();
         let mut whole = true;
@@ -307,7 +308,7 @@ impl Part {
         Self { strings: None, plan: Plan::any(parts.into_iter().map(Self::known).collect()) }
     }
 
-    /// All that is known, as a plan.
+    /// All conditions, as a plan.
     fn known(self) -> Plan {
         let strings = self.strings.map_or(Plan::Anything, |strings| Plan::any_of(&strings));
         Plan::every(vec![self.plan, strings])

@@ -22,13 +22,13 @@ use crate::search::{Explained, Listing, Note, Output, SearchResult, TOO_LARGE};
 /// Most texts fetched at a time.
 const MAX_BATCH: usize = 128;
 
-/// What to look for.
+/// The search.
 pub(crate) struct Request<'a> {
     pub(crate) expression: Expression,
     pub(crate) listing: Listing<'a>,
 }
 
-/// Where a page begins: after so many of the notes that have the words, best first.
+/// The start of a page: the number of matching notes before it, best first.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Cursor {
     pub(crate) generation: u64,
@@ -54,7 +54,7 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
     let mut partial = None;
     let mut waiting = VecDeque::new();
     loop {
-        // One more than the page holds, which tells that there is a next page.
+        // One more than the page needs, which shows that there is a next page.
         let missing = request.listing.limit + 1 - page.len();
         while waiting.len() < missing
             && let Some((score, document, path)) = ranked.next()?
@@ -103,7 +103,7 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
     })
 }
 
-/// A note that the index allows, and its place among all of them.
+/// A note that the index cannot exclude, and its rank.
 struct Candidate {
     place: usize,
     score: f32,
@@ -111,11 +111,11 @@ struct Candidate {
     path: String,
 }
 
-/// Whether a note holds the phrases that it must and none that it must not, in its name or text.
+/// Whether a note contains the required phrases and none of the excluded ones, in its name or text.
 fn holds_what_it_must(expression: &Expression, path: &str, text: &str) -> bool {
     let found = |phrase: &[Token]| holds(text, phrase) || holds(stem(path), phrase);
     expression.phrases.iter().all(|phrase| found(phrase))
-        // The index alone tells of single words.
+        // For single words the index alone decides.
         && !expression.excluded.iter().any(|phrase| phrase.len() > 1 && found(phrase))
 }
 
@@ -151,7 +151,7 @@ fn note(index: &Index, candidate: Candidate, text: &str, wanted: &mut Wanted) ->
     Ok(Note {
         path,
         title,
-        // As many digits as tell notes apart.
+        // Rounded to the digits that distinguish notes.
         score: (f64::from(score) * 1e4).round() / 1e4,
         anchor: nearest.map(|heading| atlas_vault::anchor(heading.text)),
         line: snippet.line as u64 + 1,
@@ -160,11 +160,11 @@ fn note(index: &Index, candidate: Candidate, text: &str, wanted: &mut Wanted) ->
     })
 }
 
-/// Documents by score, the highest first; by path where scores are equal.
+/// Documents by score, the highest first; by path for equal scores.
 pub(crate) struct Ranked<'a> {
     index: &'a Index,
     heap: BinaryHeap<Scored>,
-    /// Documents of the same score, the last first.
+    /// Documents with the same score, the last first.
     equal: Vec<(String, f32, DocumentRef)>,
 }
 

@@ -1,5 +1,5 @@
-//! Regions: the text that has to be looked at, in path order over all segments, in pieces that follow each other in their
-//! segment. A region is chunks, not documents: the texts of short notes are looked at together.
+//! Regions: the text to search, in path order over all segments, in pieces that are adjacent in their segment. A region
+//! consists of chunks, not documents: the texts of short notes are searched together.
 
 use std::ops::Range;
 
@@ -7,38 +7,38 @@ use atlas_ops::error::Error;
 use atlas_ops::read::index::{DocumentRef, Index};
 use atlas_segment::TextSpan;
 
-/// Text to look at.
+/// Text to search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Region {
     pub(crate) segment: usize,
     pub(crate) chunks: Range<u32>,
-    /// The documents of it to look at, of those that the chunks have something of.
+    /// Its documents to search, among those in the chunks.
     pub(crate) documents: Range<u32>,
-    /// Where their text is.
+    /// The span of their text.
     pub(crate) span: TextSpan,
 }
 
-/// Regions to come.
+/// The remaining regions.
 pub(crate) struct Regions<'a> {
     index: &'a Index,
     segments: Vec<Rest>,
     /// Most chunks of a region.
     most: u32,
-    /// The segment to go on with, and the document where another comes first.
+    /// The current segment, and the document at which another segment's document comes first.
     stretch: Option<(usize, u32)>,
 }
 
-/// What is left of a segment.
+/// The rest of a segment.
 struct Rest {
     chunks: Vec<u32>,
     /// Index of the next chunk.
     next: usize,
-    /// The first document to look at.
+    /// The first document to search.
     from: u32,
 }
 
 impl<'a> Regions<'a> {
-    /// The text of these chunks of each segment, from these documents and chunks on, at most so many chunks at a time.
+    /// The text of these chunks of each segment, from these documents and chunks on, at most `most` chunks at a time.
     pub(crate) fn new(
         index: &'a Index,
         chunks: Vec<Option<Vec<u32>>>,
@@ -56,7 +56,7 @@ impl<'a> Regions<'a> {
         Ok(Self { index, segments, most, stretch: None })
     }
 
-    /// The next chunk of `segment` and the first document of it to look at: one that the caller sees.
+    /// The next chunk of `segment` and its first document to search: one that the caller sees.
     fn head(&mut self, segment: usize) -> Result<Option<(u32, u32)>, Error> {
         let table = self.index.chunks(segment)?;
         let Some(rest) = self.segments.get_mut(segment) else { return Ok(None) };
@@ -72,7 +72,7 @@ impl<'a> Regions<'a> {
         Ok(None)
     }
 
-    /// Chooses the segment whose next document comes first, and how far it may be gone through.
+    /// Chooses the segment whose next document comes first, and how far to search it.
     fn begin(&mut self) -> Result<Option<(usize, u32)>, Error> {
         let mut heads = Vec::new();
         for segment in self.index.segments() {
@@ -137,7 +137,7 @@ impl<'a> Regions<'a> {
             }
             rest.next += 1;
         }
-        // A document goes on in the next chunk unless it ends with this one.
+        // A document continues in the next chunk unless it ends with this one.
         rest.from = if rest.chunks.get(rest.next).is_some_and(|next| *next < chunks.end) {
             end
         } else {

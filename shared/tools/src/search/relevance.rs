@@ -1,5 +1,5 @@
-//! Lines that hold a text, those first that say most about it: of notes that are named so or hold it often for their length, in headings,
-//! as a word of its own. Only the lines count that the caller sees.
+//! Ranks lines that contain a text: those of notes whose name is the text or that contain it often for their length,
+//! those in headings, and whole words come first. Only lines that the caller sees count.
 
 use std::collections::HashMap;
 
@@ -17,20 +17,22 @@ use crate::search::lines::LineSearch;
 use crate::search::request::Cursor;
 use crate::search::{Line, Output, SearchResult, TOO_LARGE, matching};
 
-/// Most lines that are put in order together: beyond that, the next so many by path.
+/// Most lines that are ranked together: beyond that, the next group by path.
 const MAX_LINES: usize = 10_000;
 const TOO_MANY: &str =
     "very many lines hold the text: these are the best of the first by path, and the cursor goes on to the others";
 
-/// How fast more lines of a note add less, and how much its length counts: BM25's k1 and b, as in the ranking of words.
+/// The saturation by further lines of a note, and the weight of its length: BM25's k1 and b, as in the ranking of
+/// words.
 const SATURATION: f64 = 1.2;
 const BY_LENGTH: f64 = 0.75;
-/// What it adds that the note's name, a heading, or a word is the text.
+/// The bonus if the note's name, a heading, or a word is the text.
 const IN_NAME: f64 = 1.0;
 const IN_HEADING: f64 = 0.5;
 const AS_WORD: f64 = 0.25;
 
-/// Where a page begins: after so many of the lines that are in order together, which begin where `from` says.
+/// The start of a page: the number of lines before it in a group that is ranked together, and the start of that group,
+/// `from`.
 #[derive(Serialize, Deserialize)]
 struct Begin {
     generation: u64,
@@ -39,7 +41,7 @@ struct Begin {
     after: usize,
 }
 
-/// The page of the lines that hold `needle`, made into items.
+/// The page of the lines that contain `needle`, converted to items.
 pub(super) async fn page<T: Serialize>(
     lines: LineSearch<'_>,
     needle: &str,
@@ -55,7 +57,7 @@ pub(super) async fn page<T: Serialize>(
     let generation = begin.as_ref().map(|begin| begin.generation);
     let (from, after) = begin.map_or((None, 0), |begin| (begin.from, begin.after));
     let window: Option<Cursor> = from.as_deref().map(cursor::decode).transpose()?;
-    // The limit holds for the page that is answered, not for the candidates that are put in order.
+    // The limit applies to the page of the answer, not to the candidates.
     let limits = Limits { max_response_bytes: usize::MAX, ..*context.limits };
     let request = lines.request(context, MAX_LINES, &limits);
     let answer = cursor::read(context, generation, |view| matching::page(view, &request, window.as_ref())).await?;
@@ -87,7 +89,7 @@ pub(super) async fn page<T: Serialize>(
     }))
 }
 
-/// The lines, best first; those of equal scores by path and line, as they are given.
+/// The lines, best first; those of equal scores in the given order, by path and line.
 fn ranked(lines: Vec<Line>, needle: &str) -> Vec<(f64, Line)> {
     let mut notes: HashMap<&str, (f64, f64)> = HashMap::new();
     for line in &lines {
@@ -108,7 +110,7 @@ fn ranked(lines: Vec<Line>, needle: &str) -> Vec<(f64, Line)> {
             let of_note = notes.get(line.path.as_str()).map_or(0.0, |note| of_note(&line.path, *note));
             let in_heading = if line.text.starts_with('#') { IN_HEADING } else { 0.0 };
             let as_word = if is_word(line) { AS_WORD } else { 0.0 };
-            // As many digits as tell lines apart.
+            // Rounded to the digits that distinguish lines.
             ((of_note + in_heading + as_word) * 1e4).round() / 1e4
         })
         .collect();
@@ -117,7 +119,7 @@ fn ranked(lines: Vec<Line>, needle: &str) -> Vec<(f64, Line)> {
     ranked
 }
 
-/// Whether no letter or digit stands beside the first match.
+/// Whether neither a letter nor a digit is beside the first match.
 fn is_word(line: &Line) -> bool {
     let found = line.place.as_ref().and_then(|place| {
         let start = line.text.find(&place.text)?;

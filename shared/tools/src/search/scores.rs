@@ -1,4 +1,5 @@
-//! Scores: BM25 (Robertson and Zaragoza, 2009) over the words of a note, which count for more in its title, tags and headings.
+//! Scores: BM25 (Robertson and Zaragoza, 2009) over the words of a note, with higher weights in its title, tags and
+//! headings.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,23 +10,23 @@ use atlas_segment::terms::{tag_term, weight_of};
 use crate::search::Correction;
 use crate::search::expression::{Expression, Token};
 
-/// How soon more of a word says no more, …
+/// How fast further occurrences saturate, …
 const K1: f32 = 1.5;
-/// … and how much a long note is held against it.
+/// … and how much a note's length counts.
 const B: f32 = 0.75;
-/// What a word counts that is not the one looked for but one edit away.
+/// The weight of a word one edit away from the searched one.
 const MISSPELT: f32 = 0.5;
-/// Most words that a prefix, a misspelt word or a tag stands for in one segment.
+/// Most words that match a prefix, a misspelt word or a tag in one segment.
 const MAX_ALTERNATIVES: usize = 256;
 /// Most words that a misspelt one may mean.
 const MAX_CORRECTIONS: usize = 16;
-/// The postings of what an expression names.
+/// The postings of an expression.
 pub(crate) struct Lists {
-    /// For each word the terms that stand for it: its own, those that it begins, or those one edit away.
+    /// By word: the matching terms: its own, those that it begins, or those one edit away.
     words: HashMap<String, Vec<Term>>,
     tags: HashMap<String, Vec<Term>>,
     fetched: Fetched,
-    /// How many documents there are, and their words on average.
+    /// The number of documents, and their average number of words.
     documents: u64,
     average: f32,
 }
@@ -33,11 +34,11 @@ pub(crate) struct Lists {
 /// A term of a segment.
 struct Term {
     segment: usize,
-    /// Its list: in which page, and there.
+    /// The slot of its page, and its index there.
     slot: Slot,
     list: u32,
     factor: f32,
-    /// How many documents have it.
+    /// The number of its documents.
     count: u32,
 }
 
@@ -45,7 +46,7 @@ fn key(token: &Token) -> String {
     if token.is_prefix { format!("{}*", token.word) } else { token.word.clone() }
 }
 
-/// The terms that may stand for a word or tag, before it is known in which documents that the caller sees they are.
+/// The terms that may match a word or tag, before it is known whether they occur in visible documents.
 struct Candidates {
     /// The word's own, or those that it begins.
     own: Vec<Term>,
@@ -53,7 +54,7 @@ struct Candidates {
     near: Vec<(String, Term)>,
 }
 
-/// Terms to fetch the postings of.
+/// Terms whose postings to fetch.
 struct Wanted<'a> {
     index: &'a Index,
     wave: Wave,
@@ -68,7 +69,7 @@ impl Wanted<'_> {
         Ok(Term { segment, slot, list, factor, count: 0 })
     }
 
-    /// The terms of all segments that a word stands for.
+    /// The terms of all segments that match a word.
     fn word(&mut self, token: &Token) -> Result<Vec<Term>, Error> {
         let mut terms = Vec::new();
         for segment in self.index.segments() {
@@ -118,8 +119,8 @@ impl Wanted<'_> {
     }
 }
 
-/// Most terms that are looked at in one segment for those that a word stands for. Where some may be of hidden notes alone, more
-/// are, so that these take no others' place.
+/// Most terms of one segment that are considered for a word. Where some may only occur in hidden notes, more are
+/// considered, so that these displace no others.
 fn most_alternatives(index: &Index) -> usize {
     if index.is_whole() { MAX_ALTERNATIVES } else { 16 * MAX_ALTERNATIVES }
 }
@@ -131,7 +132,7 @@ impl Lists {
         let exact = expression.phrases.iter().chain(&expression.excluded).flatten().map(|token| (token, false));
         for (token, may_correct) in exact.chain(expression.words.iter().map(|token| (token, true))) {
             let own = wanted.word(token)?;
-            // What stands in hidden notes alone is misspelt as well, which only its postings tell.
+            // A word only in hidden notes counts as misspelt too, which only its postings show.
             let may_be_misspelt = may_correct && token.may_be_misspelt() && (own.is_empty() || !index.is_whole());
             let near = if may_be_misspelt { wanted.near(&token.word)? } else { Vec::new() };
             candidates.push((token, Candidates { own, near }));
@@ -167,7 +168,7 @@ impl Lists {
         Ok((lists, corrections))
     }
 
-    /// `terms` with how many documents have them.
+    /// `terms` with the number of their documents.
     fn counts(&self, index: &Index, mut terms: Vec<Term>) -> Result<Vec<Term>, Error> {
         for term in &mut terms {
             let universe = index.layout(term.segment)?.documents;
@@ -185,7 +186,7 @@ impl Lists {
         Ok(terms)
     }
 
-    /// The same, of those that any document has that the caller sees; in each segment not too many.
+    /// Like [`counts`](Self::counts), for terms in documents that the caller sees; limited in each segment.
     fn counted(&self, index: &Index, terms: Vec<Term>) -> Result<Vec<Term>, Error> {
         let mut terms = self.counts(index, terms)?;
         if !index.is_whole() {
@@ -195,7 +196,7 @@ impl Lists {
         terms.retain(|term| {
             let count = of_segment.entry(term.segment).or_insert(0);
             *count += 1;
-            // A tag stands for itself besides.
+            // A tag matches itself besides.
             *count <= MAX_ALTERNATIVES + 1
         });
         Ok(terms)
@@ -205,7 +206,7 @@ impl Lists {
         self.words.get(&key(token)).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// How much it says that a document has a word: the rarer the more (the inverse document frequency of BM25).
+    /// The weight of a word in a document: the rarer the more (the inverse document frequency of BM25).
     fn worth(&self, token: &Token) -> f32 {
         let count: u64 = self.terms(token).iter().map(|term| u64::from(term.count)).sum();
         let (all, some) = (self.documents as f32, count.min(self.documents) as f32);
@@ -220,7 +221,7 @@ impl Lists {
         Ok(postings.map(|postings| postings.weighted().collect()).unwrap_or_default())
     }
 
-    /// For each document of `segment` whether it has any of `terms`.
+    /// For each document of `segment`, whether it contains any of `terms`.
     fn having(&self, index: &Index, segment: usize, terms: &[Term]) -> Result<Vec<bool>, Error> {
         let mut having = vec![false; index.terms(segment)?.lengths().len()];
         for term in terms.iter().filter(|term| term.segment == segment) {
@@ -233,7 +234,7 @@ impl Lists {
         Ok(having)
     }
 
-    /// What a snippet is to show: the words of the expression, or what they stand for, and how much each says.
+    /// The words for a snippet: those of the expression, or their replacements, with their weights.
     pub(crate) fn wanted(&self, expression: &Expression, corrections: &[Correction]) -> Vec<(Token, f32)> {
         let mut wanted = Vec::new();
         for token in expression.words.iter().chain(expression.phrases.iter().flatten()) {
@@ -249,12 +250,12 @@ impl Lists {
         wanted
     }
 
-    /// The live documents that the index allows, with their scores.
+    /// The live documents that the index cannot exclude, with their scores.
     pub(crate) fn scores(&self, index: &Index, expression: &Expression) -> Result<Vec<(f32, DocumentRef)>, Error> {
         let mut found = Vec::new();
         for segment in index.segments() {
             let mut scores = self.sums(index, segment, expression)?;
-            // What a document must have, and must not: a score below zero takes it out.
+            // Required and excluded terms: a score below zero excludes a document.
             let mut keep = |terms: &[Term], is_wanted: bool| -> Result<(), Error> {
                 for (score, has) in scores.iter_mut().zip(self.having(index, segment, terms)?) {
                     if has != is_wanted {
@@ -288,7 +289,7 @@ impl Lists {
         Ok(found)
     }
 
-    /// The score of each document of `segment`; below zero where it has none of the words.
+    /// The score of each document of `segment`; below zero if it has none of the words.
     fn sums(&self, index: &Index, segment: usize, expression: &Expression) -> Result<Vec<f32>, Error> {
         let lengths = index.terms(segment)?.lengths();
         let none = if expression.words.is_empty() { 0.0 } else { -1.0 };
@@ -314,7 +315,7 @@ impl Lists {
                 }
                 continue;
             }
-            // The words that a token stands for count as one.
+            // All words that match a token count as one.
             weights.clear();
             weights.resize(lengths.len(), 0.0);
             for term in terms {
@@ -333,7 +334,7 @@ impl Lists {
     }
 }
 
-/// How many documents the caller sees, and their words on average.
+/// The number of documents that the caller sees, and their average number of words.
 fn size(index: &Index) -> Result<(u64, f32), Error> {
     let (mut documents, mut words) = (0, 0);
     for segment in index.segments() {

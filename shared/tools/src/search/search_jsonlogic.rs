@@ -1,4 +1,4 @@
-//! `search_jsonlogic`: the notes of whose properties and texts a condition holds.
+//! `search_jsonlogic`: the notes whose properties and texts meet a condition.
 
 use std::collections::HashMap;
 
@@ -19,10 +19,10 @@ use serde_json::{Map, Value};
 
 use crate::jsonlogic::{Datum, Logic, MAX_OPERATIONS, Record};
 
-/// Lists the notes of which a JSONLogic condition holds, by path.
+/// Lists the notes that meet a JSONLogic condition, by path.
 pub struct SearchJsonlogic;
 
-/// Which notes.
+/// The condition, and the page.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -36,17 +36,17 @@ pub struct Arguments {
     /// Most notes to return; 100 if not given, at most 1,000.
     #[serde(default)]
     pub(super) limit: Limit,
-    /// The `cursor` of the page before.
+    /// The `cursor` of the previous page.
     #[serde(default)]
     pub(super) cursor: Given<Text<4096>>,
 }
 
-/// A note of which it holds.
+/// A matching note.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct LogicMatch {
     /// Its path.
     pub(super) path: String,
-    /// True.
+    /// Always true.
     matched: bool,
 }
 
@@ -93,7 +93,7 @@ impl Operation for SearchJsonlogic {
     }
 }
 
-/// The notes below `root` of which it holds, by path; and why not all were looked at, if so.
+/// The notes below `root` that match, by path; and why not all were read, if so.
 async fn matching(
     context: &Context<'_>,
     facts: &Facts,
@@ -145,7 +145,7 @@ fn tags(facts: &Facts) -> Result<HashMap<DocumentRef, Value>, Error> {
     Ok(tags.into_iter().map(|(document, tags)| (document, Value::Array(tags))).collect())
 }
 
-/// A search under way.
+/// A running search.
 struct Search<'a> {
     facts: &'a Facts,
     logic: &'a Logic,
@@ -154,7 +154,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Adds the paths of those of `notes`, with their texts, of which it holds.
+    /// Adds the paths of those of `notes`, with their texts, that match.
     fn add(&self, notes: &[DocumentRef], texts: Option<&[&str]>, found: &mut Vec<String>) -> Result<(), Error> {
         for (place, note) in notes.iter().enumerate() {
             if self.deadline.has_passed() {
@@ -178,7 +178,7 @@ impl Search<'_> {
     }
 }
 
-/// A note as logic sees it.
+/// A note as data of logic.
 struct NoteData<'a> {
     path: &'a str,
     frontmatter: Frontmatter<'a>,

@@ -16,13 +16,13 @@ use super::{Case, Line};
 /// Finds the lines that match a regular expression (ripgrep's syntax), in notes and other text files, by path and line, with the column and text of the first match.
 pub struct SearchRegex;
 
-/// Which lines.
+/// The search.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The regular expression, in ripgrep's syntax, looked for within lines.
+    /// The regular expression, in ripgrep's syntax, matched within lines.
     pub(super) pattern: Exact<1000>,
-    /// Flags: `i` (case does not count); `m`, `s` and `u` are taken, and mean nothing here. `i` if not given.
+    /// Flags: `i` (case does not matter); `m`, `s` and `u` are accepted without effect. `i` if not given.
     #[serde(default = "any_case")]
     #[schemars(length(max = 8))]
     pub(super) flags: String,
@@ -36,12 +36,12 @@ pub struct Arguments {
     /// Most lines to return; 100 if not given, at most 1,000.
     #[serde(default)]
     pub(super) limit: Limit,
-    /// The `cursor` of the page before.
+    /// The `cursor` of the previous page.
     #[serde(default)]
     pub(super) cursor: Given<Text<4096>>,
 }
 
-/// The flags if none are given.
+/// The default flags.
 pub(super) fn any_case() -> String {
     "i".to_owned()
 }
@@ -53,7 +53,7 @@ pub struct RegexMatch {
     pub(super) path: String,
     /// The line's number, counted from 1.
     pub(super) line: u64,
-    /// The first character of the first match in it, counted from 1.
+    /// The column of the first match in it, counted from 1.
     col: usize,
     /// That match; a long one cut, the cut marked with `…`.
     r#match: String,

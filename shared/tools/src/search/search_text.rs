@@ -1,4 +1,4 @@
-//! `search_text`: the lines that hold a text.
+//! `search_text`: the lines that contain a text.
 
 use atlas_ops::arguments::{Exact, Given, Root, Text};
 use atlas_ops::error::{Error, Reason};
@@ -13,19 +13,20 @@ use super::pattern::Pattern;
 use super::plan::Plan;
 use super::{Case, Line, relevance};
 
-/// Finds the lines that hold a literal text, in notes and other text files, those first that say most about it, with the column of the first match.
+/// Finds the lines that contain a literal text, in notes and other text files, the most relevant first, with the column
+/// of the first match.
 pub struct SearchText;
 
-/// Which text.
+/// The search.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The text, within one line.
     pub(super) query: Exact<1000>,
-    /// Whether case counts.
+    /// Whether case matters.
     #[serde(default)]
     pub(super) case_sensitive: bool,
-    /// Only where no letter, digit or `_` stands beside it.
+    /// Only whole words: no letter, digit or `_` beside it.
     #[serde(default)]
     pub(super) whole_word: bool,
     /// Only in this folder.
@@ -35,7 +36,7 @@ pub struct Arguments {
     /// Most lines to return; 100 if not given, at most 1,000.
     #[serde(default)]
     pub(super) limit: Limit,
-    /// The `cursor` of the page before.
+    /// The `cursor` of the previous page.
     #[serde(default)]
     pub(super) cursor: Given<Text<4096>>,
 }
@@ -47,12 +48,12 @@ pub struct TextMatch {
     pub(super) path: String,
     /// The line's number, counted from 1.
     pub(super) line: u64,
-    /// The first character of the first match in it, counted from 1.
+    /// The column of the first match in it, counted from 1.
     col: usize,
     /// The line; a long one cut around the match, the cuts marked with `…`.
     pub(super) snippet: String,
-    /// How much it says about the text: how often its note has it for its length, and whether the note's name, a heading, or a word is the
-    /// text. Comparable within one query.
+    /// Its relevance: how often its note contains the text for its length, and whether the note's name, a heading, or a
+    /// word is the text. Comparable within one query.
     pub(super) score: f64,
 }
 

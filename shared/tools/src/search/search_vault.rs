@@ -1,4 +1,4 @@
-//! `search_vault`: one search for all ways to search, which it chooses by what is asked.
+//! `search_vault`: one search for all modes, which are chosen by the query.
 
 use atlas_ops::arguments::{Bounded, Exact, Given, Root, Text};
 use atlas_ops::error::{Error, Reason};
@@ -20,31 +20,31 @@ use super::{Listing, Output as Results, SearchResult, ranking};
 /// One search for all.
 pub struct SearchVault;
 
-/// What to look for.
+/// The search.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Words, a regular expression, or JSONLogic as an object.
     query: Query,
-    /// How it is meant.
+    /// The mode.
     #[serde(default)]
     mode: Mode,
     /// Only in this folder.
     #[serde(default)]
     #[schemars(length(max = 1024))]
     root: String,
-    /// Also tell which modes were tried, and why.
+    /// Also return which modes were tried, and why.
     #[serde(default)]
     explain: bool,
     /// Most results to return; 100 if not given, at most 1,000.
     #[serde(default)]
     limit: Limit,
-    /// The `cursor` of the page before.
+    /// The `cursor` of the previous page.
     #[serde(default)]
     cursor: Given<Text<4096>>,
 }
 
-/// What to look for.
+/// A query.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Query {
@@ -54,31 +54,32 @@ pub enum Query {
     Logic(Map<String, Value>),
 }
 
-/// How a query is meant.
+/// The mode of a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// As it looks: an object is JSONLogic, `/…/` a regular expression; else words, and the text as it stands if no note has them.
+    /// By its form: an object is JSONLogic, `/…/` a regular expression; else words, and the literal text if no note
+    /// contains the words.
     #[default]
     Auto,
-    /// Words: the notes that say most about them, best first.
+    /// Words: the most relevant notes, best first.
     Text,
-    /// A regular expression, which may stand in `/…/` with flags behind it.
+    /// A regular expression, which may be written as `/…/` with flags.
     Regex,
-    /// A query of the plugin Dataview, which is not here.
+    /// A query of the plugin Dataview, which is not available here.
     Dql,
     /// JSONLogic, also as a text.
     Jsonlogic,
-    /// By meaning, for which there is no model here.
+    /// Semantic search, for which there is no model here.
     Semantic,
 }
 
-/// What was found.
+/// The results.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     #[serde(flatten)]
     page: PartialPage<Hit>,
-    /// Which modes were tried, if asked for.
+    /// The modes tried, if requested.
     #[serde(rename = "_explain", skip_serializing_if = "Option::is_none")]
     explain: Option<Explanation>,
 }
@@ -88,28 +89,28 @@ pub struct Output {
 pub struct Hit {
     /// Its path.
     path: String,
-    /// How much it says about the words (BM25), or about the text as it stands; 1 in the other modes.
+    /// Its relevance for the words (BM25), or for the literal text; 1 in the other modes.
     score: f64,
     /// How it was found: `text`, `literal`, `regex`, `jsonlogic`.
     mode_used: Way,
-    /// The section that the snippet is of: the path, and the heading above as `#anchor` if there is one. Where words were looked for.
+    /// The section of the snippet: the path, and the heading above as `#anchor` if there is one. Only for words.
     #[serde(skip_serializing_if = "Option::is_none")]
     chunk_id: Option<String>,
-    /// What it says there.
+    /// A snippet.
     #[serde(skip_serializing_if = "Option::is_none")]
     snippet: Option<String>,
-    /// The line of that, counted from 1.
+    /// Its line, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u64>,
 }
 
-/// A way to search.
+/// A method of search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Way {
     /// Ranked words.
     Text,
-    /// A text as it stands.
+    /// A literal text.
     Literal,
     /// A regular expression.
     Regex,
@@ -117,31 +118,31 @@ pub enum Way {
     Jsonlogic,
 }
 
-/// Which modes were tried.
+/// The modes tried.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Explanation {
-    /// Those, in order.
+    /// The modes, in order.
     modes_tried: Vec<Way>,
-    /// The one that the results are of.
+    /// The mode of the results.
     chosen: Way,
-    /// Why that one.
+    /// The reason.
     reason: &'static str,
 }
 
-/// A page of one way; its own cursor within.
+/// The start of a page: the method, with its own cursor.
 #[derive(Serialize, Deserialize)]
 struct Begin {
     way: Way,
     cursor: String,
 }
 
-/// What to search for, whichever way.
+/// The common parameters of all methods.
 struct Search<'a> {
     context: &'a Context<'a>,
     query: &'a Query,
     root: &'a str,
     limit: Limit,
-    /// The cursor of the way.
+    /// The cursor of the method.
     cursor: Option<Text<4096>>,
 }
 
@@ -163,7 +164,7 @@ impl Operation for SearchVault {
         let begin: Option<Begin> = cursor.as_ref().map(|cursor| cursor::decode(cursor.as_str())).transpose()?;
         let (chosen, reason) = choose(&query, mode)?;
         let way = begin.as_ref().map_or(chosen, |begin| begin.way);
-        // Words may have gone over to the text as it stands.
+        // A search for words may have continued with the literal text.
         if way != chosen && (chosen, way, mode) != (Way::Text, Way::Literal, Mode::Auto) {
             return Err(cursor::invalid());
         }
@@ -187,7 +188,7 @@ impl Operation for SearchVault {
     }
 }
 
-/// The way that a mode and a query ask for, and why.
+/// The method for a mode and a query, and the reason.
 fn choose(query: &Query, mode: Mode) -> Result<(Way, &'static str), Error> {
     let refused = |reason, message| Error::bad_request(reason, message).with("field", "mode");
     match (mode, query) {
@@ -210,7 +211,7 @@ fn choose(query: &Query, mode: Mode) -> Result<(Way, &'static str), Error> {
     }
 }
 
-/// The error of a search that names an argument of its own: here that is a part of the query.
+/// The error of a method that names its own argument, which is a part of the query here.
 fn of_query(error: Error) -> Error {
     match error.details.get("field").and_then(serde_json::Value::as_str) {
         Some(field @ ("pattern" | "flags" | "logic")) => {
@@ -270,7 +271,7 @@ impl Search<'_> {
         }
     }
 
-    /// The query, which is no object.
+    /// The query, if it is not an object.
     fn words(&self) -> Result<&str, Error> {
         match self.query {
             Query::Text(text) => Ok(text),
@@ -283,7 +284,7 @@ impl Search<'_> {
             .map_err(|cause| Error::bad_request(Reason::InvalidInput, format!("query: {cause}")).with("field", "query"))
     }
 
-    /// The notes that say most about the words.
+    /// The most relevant notes for the words.
     async fn ranked(&self) -> Result<Answer<PartialPage<Hit>>, Error> {
         let query = self.text(self.words()?)?;
         let of = number_of(&(SearchVault::INFO.name, &query, self.root));

@@ -1,4 +1,4 @@
-//! Snippets: the line of a note that says most about the words looked for.
+//! Snippets: the most relevant line of a note for the searched words.
 
 use std::collections::HashMap;
 
@@ -11,15 +11,15 @@ use crate::search::expression::Token;
 const SNIPPET_BYTES: usize = 320;
 /// A line shorter than this is quoted with the one after it.
 const SHORT_BYTES: usize = 80;
-/// What a line of the frontmatter says beside one of the text.
+/// The weight of a line of the frontmatter, compared with one of the text.
 const FRONTMATTER: f32 = 0.25;
-/// Most different words looked for in one note.
+/// Most distinct words searched in one note.
 const MAX_WORDS: usize = 64;
 
-/// What is looked for in texts, and how much each says.
+/// The searched words and their weights.
 pub(crate) struct Wanted {
     words: Vec<(Token, f32)>,
-    /// The index of the word that another stands for, as it is written or begins.
+    /// By word of a text: the index of the searched word that it matches.
     known: HashMap<String, Option<u8>>,
 }
 
@@ -37,25 +37,26 @@ impl Wanted {
         Self { words, known: HashMap::new() }
     }
 
-    /// The index of the word looked for that another one of a text is.
+    /// The index of the searched word that a text's word matches.
     pub(crate) fn index(&mut self, word: &str) -> Option<u8> {
         if let Some(index) = self.known.get(word) {
             return *index;
         }
         let index = self.words.iter().position(|(token, _)| token.is(word)).map(|index| index as u8);
-        // What is not looked for is most of a text, and told apart as fast by a look at the few that are.
+        // Most words of a text are not searched; a look at the few that are distinguishes them as fast.
         if index.is_some() {
             self.known.insert(word.to_owned(), index);
         }
         index
     }
 
-    /// A word looked for, and how much it says.
+    /// A searched word, and its weight.
     pub(crate) fn word(&self, index: u8) -> Option<(&str, f32)> {
         self.words.get(usize::from(index)).map(|(token, worth)| (token.word.as_str(), *worth))
     }
 
-    /// The best line of `text`: that with the most of what is looked for, the first of equals; its beginning if there is none.
+    /// The best line of `text`: the one with the greatest weight of searched words, the first of equals; its beginning
+    /// if there is none.
     pub(crate) fn snippet(&mut self, text: &str) -> Snippet {
         let body = body(text);
         let mut best: Option<(f32, usize, usize)> = None;
@@ -74,7 +75,7 @@ impl Wanted {
             let bit = 1 << index;
             score += match self.words.get(usize::from(index)) {
                 Some((_, value)) if found & bit == 0 => *value,
-                // Again, which says a little.
+                // A repetition counts little.
                 Some((_, value)) => value / 16.0,
                 None => 0.0,
             };
@@ -90,13 +91,13 @@ impl Wanted {
     }
 }
 
-/// Where the frontmatter ends, if there is one.
+/// The end of the frontmatter, if there is one.
 fn body(text: &str) -> usize {
     let is_fenced = text.starts_with("---\n") || text.starts_with("---\r\n");
     memchr::memmem::find(text.as_bytes(), b"\n---").filter(|_| is_fenced).map_or(0, |end| end + 1)
 }
 
-/// Where the first line begins that is not empty.
+/// The start of the first line that is not empty.
 fn beginning(text: &str) -> usize {
     let skipped = text.len() - text.trim_start().len();
     text.get(..skipped).and_then(|skipped| skipped.rfind('\n')).map_or(0, |end| end + 1)
@@ -116,12 +117,12 @@ fn quote(rest: &str, at: usize) -> String {
     quote
 }
 
-/// Whether the words of `phrase` follow each other somewhere in `text`.
+/// Whether the words of `phrase` occur in sequence in `text`.
 pub(crate) fn holds(text: &str, phrase: &[Token]) -> bool {
-    // How many words of the phrase each match begun so far has.
+    // For each partial match, the number of matched words.
     let mut begun: Vec<usize> = Vec::new();
     for word in words(text) {
-        // What the word before holds too stands between no others.
+        // A tail that the previous word contains does not interrupt a sequence.
         if word.is_tail {
             if let [token] = phrase
                 && token.is(&word.folded)

@@ -1,4 +1,4 @@
-//! What is told of lines that were found besides themselves: the lines beside them, and their pages.
+//! Additions to found lines: neighbouring lines, and page numbers.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use crate::search::Line;
 
 /// Most bytes of a line beside one that matched.
 const BESIDE_BYTES: usize = 400;
-/// Most bytes of text in which pages are counted. Lines of what is beyond have none.
+/// Most bytes of text in which pages are counted. Later lines have no page.
 const MAX_PAGED_BYTES: u64 = 32 << 20;
 
-/// Adds to `lines`, of `documents` one by one, as many lines before and after each.
+/// Adds to `lines`, whose documents are `documents`, this many lines before and after each.
 pub(crate) async fn add_context(
     index: &Index,
     lines: &mut [Line],
@@ -42,7 +42,7 @@ pub(crate) async fn add_context(
     Ok(())
 }
 
-/// Adds to those of `lines` that are of files with pages which page they are on.
+/// Adds the page number to those of `lines` that are in files with pages.
 pub(crate) async fn add_pages(index: &Index, lines: &mut [Line], documents: &[DocumentRef]) -> Result<(), Error> {
     let mut paged: Vec<DocumentRef> = Vec::new();
     let mut bytes = 0;
@@ -68,7 +68,7 @@ pub(crate) async fn add_pages(index: &Index, lines: &mut [Line], documents: &[Do
     Ok(())
 }
 
-/// Whether what was read in the file at `path` has pages.
+/// Whether the extracted text of the file at `path` has pages.
 pub(crate) fn has_pages(path: &str) -> bool {
     pages::has_pages(path.rsplit('/').next().unwrap_or_default())
 }

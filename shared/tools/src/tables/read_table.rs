@@ -16,16 +16,16 @@ use super::{TableIndex, table};
 /// Reads a table.
 pub struct ReadTable;
 
-/// Which table.
+/// The table, and the page.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The path of the note.
     path: ReadPath,
-    /// Which of its tables, counted from 0; the first if not given.
+    /// The index of the table, counted from 0; the first if not given.
     #[serde(default)]
     table_index: TableIndex,
-    /// How many rows to leave out; none if not given.
+    /// Number of rows to skip; none if not given.
     #[serde(default)]
     offset: Bounded<0, 1_000_000>,
     /// Most rows to return; 200 if not given.
@@ -38,9 +38,9 @@ pub struct Arguments {
 pub struct Output {
     /// The note.
     path: String,
-    /// Which of its tables.
+    /// The index of the table.
     table_index: usize,
-    /// How many tables the note has.
+    /// The number of tables of the note.
     table_count: usize,
     /// The line of its header, counted from 1.
     line: u32,
@@ -48,7 +48,7 @@ pub struct Output {
     headers: Vec<String>,
     /// The texts of its rows, in the order of the columns. A row may have fewer.
     rows: Vec<Vec<String>>,
-    /// How many rows it has, those that are not returned too.
+    /// The number of its rows, including those not returned.
     row_count: usize,
     /// SHA-256 of the note, in hex.
     content_hash: String,

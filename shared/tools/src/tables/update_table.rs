@@ -22,13 +22,13 @@ use super::{TableIndex, column, table};
 /// Changes cells and rows of a table.
 pub struct UpdateTable;
 
-/// What to change.
+/// The changes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The path of the note.
     path: WritePath,
-    /// Which of its tables, counted from 0; the first if not given.
+    /// The index of the table, counted from 0; the first if not given.
     #[serde(default)]
     table_index: TableIndex,
     /// The column whose texts tell rows apart; the first that is not new if not given.
@@ -37,7 +37,7 @@ pub struct Arguments {
     /// Cells to write; none if not given.
     #[serde(default)]
     set: Vec<Cells>,
-    /// Rows to add at the end: the text of each column by its name. Columns that are not named are empty. None if not given.
+    /// Rows to add at the end: the text of each column by its name. Missing columns are empty. None if not given.
     #[serde(default)]
     add: Vec<Map<String, Value>>,
     /// Rows to remove, by their text in the key column; none if not given.
@@ -56,7 +56,7 @@ pub struct Arguments {
     if_match: Given<Versions>,
 }
 
-/// Cells of a row.
+/// New cells of a row.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cells {
@@ -120,17 +120,17 @@ pub enum Order {
     Desc,
 }
 
-/// What was done.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The note.
     path: String,
-    /// Which of its tables.
+    /// The index of the table.
     table_index: usize,
     /// When the note was changed.
     #[schemars(with = "String", extend("format" = "date-time"))]
     updated_at: Timestamp,
-    /// How many rows the table has now.
+    /// The number of its rows now.
     rows: usize,
     /// SHA-256 of the note, in hex.
     content_hash: String,
@@ -146,7 +146,7 @@ impl Operation for UpdateTable {
         name: "update_table",
         title: "Change a table",
         description: "Writes cells of a markdown table, adds rows to its end and removes rows; rows are named by their text in the key column, columns by their header. Also adds columns, sorts the rows and lays the table out anew. What is not named stays as it is. All is done or nothing. Read the table with read_table. Example: {\"path\": \"Projects/Atlas.md\", \"set\": [{\"key\": \"Mirror\", \"values\": {\"Status\": \"done\"}}], \"add\": [{\"Part\": \"Sync\", \"Status\": \"open\"}]}",
-        // It tells what is there.
+        // The result reveals the table.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["notes"],
@@ -161,7 +161,7 @@ impl Operation for UpdateTable {
     }
 
     fn needs_confirmation(_: &Arguments) -> bool {
-        // That depends on how much of the note goes.
+        // That depends on the removed text.
         false
     }
 

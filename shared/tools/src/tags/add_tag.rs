@@ -1,4 +1,4 @@
-//! `add_tag`: gives a note a tag.
+//! `add_tag`: adds a tag to a note.
 
 use atlas_access::Access;
 use atlas_ops::arguments::{Given, Text, Versions, WritePath, invalid_input};
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// Adds a tag to a note.
 pub struct AddTag;
 
-/// Which note, and which tag.
+/// The note, and the tag.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -24,21 +24,22 @@ pub struct Arguments {
     path: WritePath,
     /// The tag, with or without `#`.
     tag: Text<500>,
-    /// Where it is to stand.
+    /// The place of the tag.
     #[serde(default)]
     location: Location,
-    /// With `inline-end`: the byte of the note at which to put it, instead of a line of its own at the end. `get_note_tags` counts so too.
+    /// With `inline-end`: the byte of the note at which to put it, as counted by `get_note_tags`; on a line of its own
+    /// at the end if not given.
     #[serde(default)]
     inline_position: Given<u32>,
     #[serde(default)]
     if_match: Given<Versions>,
 }
 
-/// Where a tag is to stand.
+/// A place for a tag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Location {
-    /// In the frontmatter's list, as that is written.
+    /// In the frontmatter's list, in its style.
     #[default]
     Frontmatter,
     /// In the text, at its end.
@@ -46,7 +47,7 @@ enum Location {
     InlineEnd,
 }
 
-/// What was done.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The note's path.
@@ -54,7 +55,7 @@ pub struct Output {
     /// When the note was last changed: now, unless it had the tag.
     #[schemars(with = "String", extend("format" = "date-time"))]
     updated_at: Timestamp,
-    /// Whether the tag was added; false if it stood there, in any case.
+    /// Whether the tag was added; false if the note had it, in any case.
     added: bool,
     /// SHA-256 of the note, in hex.
     content_hash: String,
@@ -65,7 +66,7 @@ impl Operation for AddTag {
         name: "add_tag",
         title: "Add a tag",
         description: "Adds a tag to a note: to the list in its frontmatter, as that is written, or with location inline-end to its text. Nothing is written if the tag stands there already, in any case. Example: {\"path\": \"Projects/Atlas.md\", \"tag\": \"urgent\"}",
-        // It tells whether the note has it.
+        // The result reveals whether the note has it.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["tags", "notes"],
         idempotent: true,

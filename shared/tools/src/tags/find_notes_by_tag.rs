@@ -20,7 +20,7 @@ use super::{Asked, TagSource, add};
 /// Lists the notes that have a tag, or one below it, by path.
 pub struct FindNotesByTag;
 
-/// With which tags.
+/// The tags, and options.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -33,7 +33,7 @@ pub struct Arguments {
     /// Only notes that have all of the tags.
     #[serde(default)]
     require_all: bool,
-    /// Also notes with a tag below it: `#parent/child` for `#parent`. So it is if not given.
+    /// Also find notes with a tag below it: `#parent/child` for `#parent`; true if not given.
     #[serde(default = "arguments::yes")]
     hierarchical: bool,
     /// Only notes in this folder.
@@ -43,7 +43,7 @@ pub struct Arguments {
     /// Most notes to return; 100 if not given, at most 1,000.
     #[serde(default)]
     limit: Limit,
-    /// The `cursor` of the page before.
+    /// The `cursor` of the previous page.
     #[serde(default)]
     cursor: Given<Text<4096>>,
 }
@@ -53,13 +53,13 @@ pub struct Arguments {
 pub struct TaggedNote {
     /// Its path.
     path: String,
-    /// Those of its tags that were asked for, without `#`, as it writes them.
+    /// Those of the searched tags that it has, without `#`, as it writes them.
     matched_tags: Vec<String>,
-    /// Where it has them.
+    /// Their places.
     source: TagSource,
 }
 
-/// Most tags that are asked for besides the first.
+/// Most tags besides the first.
 const MAX_TAGS: usize = 20;
 
 impl Operation for FindNotesByTag {
@@ -112,16 +112,16 @@ impl Operation for FindNotesByTag {
     }
 }
 
-/// What a note has of the tags that are asked for.
+/// The searched tags of a note.
 #[derive(Default)]
 struct Tagged {
-    /// A bit for each tag that is asked for.
+    /// A bit for each searched tag.
     asked: u32,
     tags: Vec<String>,
     places: TagPlaces,
 }
 
-/// The notes below `root` with tags that are asked for, by path.
+/// The notes below `root` with searched tags, by path.
 fn tagged(facts: &Facts, root: &Root, asked: impl Fn(&str) -> u32) -> Result<Vec<(DocumentRef, Tagged)>, Error> {
     let mut notes: BTreeMap<DocumentRef, Tagged> = BTreeMap::new();
     for segment in facts.index().segments() {

@@ -1,4 +1,4 @@
-//! `get_note_tags`: the tags of one note, and where they stand.
+//! `get_note_tags`: the tags of one note, and their positions.
 
 use atlas_access::Access;
 use atlas_ops::arguments::ReadPath;
@@ -15,10 +15,10 @@ use crate::notes::read_note::has_text;
 
 use super::TagPlace;
 
-/// Tells the tags of one note, each once for the frontmatter and once for the text, there with the places where it stands.
+/// Returns the tags of one note, each once for the frontmatter and once for the text, there with its positions.
 pub struct GetNoteTags;
 
-/// Which note.
+/// The note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -38,11 +38,12 @@ pub struct Output {
 /// A tag of a note.
 #[derive(Debug, Serialize, JsonSchema)]
 struct NoteTag {
-    /// Its name as it is written first, without `#`.
+    /// Its name as first written, without `#`.
     tag: String,
-    /// Where it stands.
+    /// Its place.
     source: TagPlace,
-    /// Where in the text each `#` of it is, in bytes from the beginning of the note; absent for the frontmatter's.
+    /// The positions of each `#` of it in the text, in bytes from the beginning of the note; absent for the
+    /// frontmatter's.
     #[serde(skip_serializing_if = "Option::is_none")]
     positions: Option<Vec<usize>>,
 }

@@ -1,4 +1,4 @@
-//! `list_tags`: all tags, and how many notes have each.
+//! `list_tags`: all tags, with their numbers of notes.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{TagSource, add};
 
-/// Lists the tags of the vault or a folder, the most used first, with how many notes have each and whether they stand in properties or in the text.
+/// Lists the tags of the vault or a folder, the most used first, with the number of notes with each and whether they
+/// are in properties or in the text.
 pub struct ListTags;
 
-/// Which tags.
+/// Which tags to list.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -36,7 +37,7 @@ pub struct Arguments {
     /// Most tags to return; 100 if not given, at most 1,000.
     #[serde(default)]
     limit: Limit,
-    /// The `cursor` of the page before.
+    /// The `cursor` of the previous page.
     #[serde(default)]
     cursor: Given<Text<4096>>,
 }
@@ -46,16 +47,16 @@ pub struct Arguments {
 pub struct TagCount {
     /// The tag, without `#`, as most notes write it.
     tag: String,
-    /// How many notes have it. Those with a tag below it (`#a/b` for `#a`) do not count.
+    /// The number of notes with it. Those with a tag below it (`#a/b` for `#a`) do not count.
     count: usize,
-    /// Where they have it.
+    /// Its places.
     source: TagSource,
 }
 
 /// A tag while notes are counted.
 #[derive(Default)]
 struct Counted {
-    /// How many notes write it so.
+    /// The number of notes with each spelling.
     spellings: BTreeMap<String, usize>,
     places: TagPlaces,
 }
@@ -101,7 +102,7 @@ impl Operation for ListTags {
     }
 }
 
-/// The tags below `root` at places that are wanted, the most used first.
+/// The tags below `root` at wanted places, the most used first.
 fn counted(
     facts: &Facts,
     root: &Root,
@@ -127,7 +128,7 @@ fn counted(
         }
     }
     let tag = |counted: Counted| {
-        // Of spellings that are used as often, the first.
+        // Of equally frequent spellings, the first.
         let most = counted.spellings.iter().rev().max_by_key(|(_, count)| **count)?.0.clone();
         Some((most, counted.spellings.values().sum::<usize>(), TagSource::of(counted.places)?))
     };

@@ -1,4 +1,4 @@
-//! `remove_tag`: takes a tag out of a note.
+//! `remove_tag`: removes a tag from a note.
 
 use atlas_access::Access;
 use atlas_ops::arguments::{Given, Text, Versions, WritePath};
@@ -15,46 +15,46 @@ use serde::{Deserialize, Serialize};
 
 use super::TagPlace;
 
-/// Takes a tag out of a note, in any case.
+/// Removes a tag from a note, in any case.
 pub struct RemoveTag;
 
-/// Which note, and which tag.
+/// The note, and the tag.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: WritePath,
-    /// The tag, with or without `#`, in any case. Tags below it stay: `#a/b` is another than `#a`.
+    /// The tag, with or without `#`, in any case. Tags below it stay: `#a/b` differs from `#a`.
     tag: Text<500>,
-    /// Where to take it out.
+    /// The places to remove it from.
     #[serde(default)]
     from: From,
     #[serde(default)]
     if_match: Given<Versions>,
 }
 
-/// Where to take a tag out.
+/// The places to remove a tag from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum From {
-    /// Of the frontmatter's list.
+    /// The frontmatter's list.
     Frontmatter,
-    /// Of the text.
+    /// The text.
     Inline,
-    /// Of both.
+    /// Both.
     #[default]
     All,
 }
 
-/// What was done.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The note's path.
     path: String,
-    /// When the note was last changed: now, unless it had no such tag.
+    /// When the note was last changed: now, unless it did not have the tag.
     #[schemars(with = "String", extend("format" = "date-time"))]
     updated_at: Timestamp,
-    /// Where the tag was; empty if it was nowhere.
+    /// The places of the tag; empty if there were none.
     removed_from: Vec<TagPlace>,
     /// SHA-256 of the note, in hex.
     content_hash: String,
@@ -65,7 +65,7 @@ impl Operation for RemoveTag {
         name: "remove_tag",
         title: "Remove a tag",
         description: "Takes a tag out of a note, in any case: out of the list in its frontmatter, out of its text (with one space before it, or with its line where that has nothing else), or both. Nothing is written if it is not there. Example: {\"path\": \"Projects/Atlas.md\", \"tag\": \"urgent\"}",
-        // It tells whether the note has it.
+        // The result reveals whether the note has it.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["tags", "notes"],
@@ -81,7 +81,7 @@ impl Operation for RemoveTag {
     }
 
     fn needs_confirmation(_: &Arguments) -> bool {
-        // What else stands there stays as it is.
+        // All other text stays.
         false
     }
 

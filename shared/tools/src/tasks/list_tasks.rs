@@ -1,4 +1,4 @@
-//! `list_tasks`: the tasks of notes, by what their fields say.
+//! `list_tasks`: the tasks of notes, filtered by their fields.
 
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ use crate::tags::Asked;
 /// Lists the tasks of notes, by path and line, with status, dates, priority, tags and recurrence as the Tasks plugin or Dataview writes them.
 pub struct ListTasks;
 
-/// Which tasks.
+/// Which tasks to list.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -30,16 +30,16 @@ pub struct Arguments {
     #[serde(default)]
     #[schemars(length(max = 1024))]
     root: String,
-    /// Only those that are one of these.
+    /// Only tasks with one of these statuses; all if not given.
     #[serde(default)]
     status: Given<Vec<Status>>,
-    /// Only those that are due then.
+    /// Only tasks due on these days; all if not given.
     #[serde(default)]
     due: Given<Days>,
     /// Only those with one of these priorities.
     #[serde(default)]
     priority: Given<Vec<Priority>>,
-    /// Only those with all of these tags in their text, or one below each, with or without `#`.
+    /// Only tasks with all of these tags in their text, or one below each, with or without `#`; all if not given.
     #[serde(default)]
     #[schemars(length(max = 20))]
     tags: Vec<Text<256>>,
@@ -50,7 +50,7 @@ pub struct Arguments {
     /// Most tasks to return; 100 if not given, at most 1,000.
     #[serde(default)]
     limit: Limit,
-    /// The `cursor` of the page before.
+    /// The `cursor` of the previous page.
     #[serde(default)]
     cursor: Given<Text<4096>>,
 }
@@ -59,15 +59,15 @@ pub struct Arguments {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Days {
-    /// Before this one.
+    /// Before this day.
     #[serde(default)]
     #[schemars(with = "String", extend("format" = "date"))]
     before: Given<Date>,
-    /// After this one.
+    /// After this day.
     #[serde(default)]
     #[schemars(with = "String", extend("format" = "date"))]
     after: Given<Date>,
-    /// This one.
+    /// On this day.
     #[serde(default)]
     #[schemars(with = "String", extend("format" = "date"))]
     on: Given<Date>,
@@ -75,7 +75,7 @@ pub struct Days {
 
 impl Days {
     fn hold(&self, day: Option<&str>) -> bool {
-        // A day that no calendar has is none.
+        // A day that does not exist is ignored.
         let Some(day) = day.and_then(|day| day.parse::<Date>().ok()) else { return false };
         self.before.is_none_or(|before| day < before)
             && self.after.is_none_or(|after| day > after)
@@ -83,7 +83,7 @@ impl Days {
     }
 }
 
-/// Most tags and paths that are asked for.
+/// Most tags and paths of one call.
 const MAX_TAGS: usize = 20;
 const MAX_PATHS: usize = 1000;
 

@@ -1,4 +1,4 @@
-//! `tasks_filter`: the tasks that a query of the Tasks plugin asks for, without the plugin.
+//! `tasks_filter`: the results of a query of the Tasks plugin, without the plugin.
 
 use std::collections::HashMap;
 
@@ -22,39 +22,41 @@ use serde::{Deserialize, Serialize};
 
 use super::ListedTask;
 
-/// Lists the tasks that a query in the language of the Tasks plugin asks for.
+/// Lists the results of a query in the language of the Tasks plugin.
 pub struct TasksFilter;
 
-/// Which tasks, and in which order.
+/// The query, and options.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// A query of the Tasks plugin, one instruction a line: `not done`, `due before tomorrow`,
     /// `(path includes a) OR (tags include #b)`, `sort by due`, `group by folder`, `limit 20`.
     filter: Exact<4000>,
-    /// What to group by before what the query says, as `group by` takes it: `due`, `folder reverse`.
+    /// A grouping before those of the query, in the syntax of `group by`: `due`, `folder reverse`; none if not given.
     #[serde(default)]
     group_by: Given<Text<100>>,
-    /// What to sort by before what the query says, as `sort by` takes it: `priority`, `due reverse`. Else by path and line.
+    /// A sorting before those of the query, in the syntax of `sort by`: `priority`, `due reverse`. Else by path and
+    /// line.
     #[serde(default)]
     sort_by: Given<Text<100>>,
-    /// The time zone that says which day is today, `Europe/Berlin`; UTC if not given.
+    /// The time zone of today, `Europe/Berlin`; UTC if not given.
     #[serde(default = "arguments::utc")]
     timezone: Zone,
     /// Most tasks to return; 100 if not given, at most 1,000.
     #[serde(default)]
     limit: Limit,
-    /// The `cursor` of the page before.
+    /// The `cursor` of the previous page.
     #[serde(default)]
     cursor: Given<Text<4096>>,
 }
 
-/// Tasks, and how many there are in each group.
+/// Tasks, and the number in each group.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     #[serde(flatten)]
     page: Page<ListedTask>,
-    /// The groups of all pages, in their order, if the query or the call groups; the first ones if they are too many for an answer.
+    /// The groups of all pages, in order, if the query or the call groups; only the first if not all fit into the
+    /// answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     groups: Option<Vec<GroupCount>>,
 }
@@ -62,13 +64,13 @@ pub struct Output {
 /// A group.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct GroupCount {
-    /// Its name; of one within another both, with ` > ` between them.
+    /// Its name; of a nested group both, with ` > ` between them.
     key: String,
-    /// How many tasks are in it.
+    /// The number of its tasks.
     count: usize,
 }
 
-/// A task that is asked for.
+/// A matching task.
 struct FoundTask<'a> {
     /// The index of its path.
     path: usize,
@@ -95,7 +97,7 @@ impl Operation for TasksFilter {
         let zone = zone(&timezone)?;
         let today = context.now.to_zoned(zone).date();
         let query = query(&filter, today, sort_by.as_ref(), group_by.as_ref())?;
-        // What is asked for is another thing each day.
+        // The results differ each day.
         let listing = (Self::INFO.name, &filter, &group_by, &sort_by, today);
         let paging = Paging::new(limit, cursor.as_ref(), &listing)?;
         let page = |view: View| {
@@ -138,7 +140,7 @@ fn query(
     Ok(query)
 }
 
-/// The page of what is asked for.
+/// A page of the results.
 fn page(
     context: &Context<'_>,
     facts: &Facts,
@@ -177,7 +179,7 @@ impl FoundTask<'_> {
     }
 }
 
-/// The tasks that are asked for; puts the paths of their notes into `paths`.
+/// The matching tasks; adds the paths of their notes to `paths`.
 fn found<'a>(
     context: &Context<'_>,
     facts: &'a Facts,
@@ -188,7 +190,7 @@ fn found<'a>(
     let deadline = context.deadline(context.limits.max_scan_time);
     let mut found = Vec::new();
     for segment in index.segments() {
-        // The document before, and whether it is shown.
+        // The previous document, and whether it is shown.
         let mut of: Option<(u32, bool)> = None;
         let mut headings = Vec::new();
         for (document, task) in facts.tasks(segment)?.iter() {

@@ -1,4 +1,4 @@
-//! `update_task`: changes one task of a note where it stands.
+//! `update_task`: changes one task of a note in place.
 
 use atlas_access::Access;
 use atlas_ops::arguments::{Bounded, Given, Text, WritePath, invalid_input};
@@ -16,15 +16,15 @@ use serde::{Deserialize, Serialize};
 
 use super::TaskState;
 
-/// How long ago a task was done that is opened again without a confirmation.
+/// A task that was done at most this many days ago is reopened without a confirmation.
 const DAYS_TO_REOPEN: i32 = 7;
 /// Most tags to add or remove.
 const MAX_TAGS: usize = 50;
 
-/// Changes one task where it stands.
+/// Changes one task in place.
 pub struct UpdateTask;
 
-/// Which task, and what it is to say.
+/// The task, and its changes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -33,12 +33,12 @@ pub struct Arguments {
     /// The task's line, counted from 1.
     #[schemars(with = "Bounded<1, { u32::MAX }>")]
     line: Bounded<1, { u32::MAX }>,
-    /// What to change; what is not named stays.
+    /// The changes; other fields stay.
     #[serde(default)]
     set: Set,
 }
 
-/// What a task is to say. Null takes a date, priority or rule out.
+/// Changes of a task. Null removes a date, priority or rule.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Set {
@@ -48,44 +48,44 @@ struct Set {
     description: Given<Text<4096>>,
     /// The day on which it is due, `YYYY-MM-DD`.
     due: Given<Option<Text<10>>>,
-    /// The day for which it is scheduled.
+    /// The day on which it is scheduled.
     scheduled: Given<Option<Text<10>>>,
     /// The day on which it can start.
     start: Given<Option<Text<10>>>,
     /// The day on which it was done.
     done: Given<Option<Text<10>>>,
-    /// How important it is.
+    /// Its priority.
     priority: Given<Option<Priority>>,
     /// Its recurrence, such as `every week`.
     recur: Given<Option<Text<200>>>,
     /// Tags to add at the end of the description.
     #[schemars(length(max = 50))]
     add_tags: Vec<Text<500>>,
-    /// Tags to take out.
+    /// Tags to remove.
     #[schemars(length(max = 50))]
     remove_tags: Vec<Text<500>>,
 }
 
-/// What was done.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The note's path.
     path: String,
     /// The task's line, counted from 1.
     line: usize,
-    /// When the note was last changed: now, unless it is as it was.
+    /// When the note was last changed: now, unless nothing changed.
     #[schemars(with = "String", extend("format" = "date-time"))]
     updated_at: Timestamp,
-    /// What the task said.
+    /// The task before.
     prev_state: TaskState,
-    /// What it says.
+    /// The task after.
     new_state: TaskState,
     /// SHA-256 of the note, in hex.
     content_hash: String,
 }
 
 impl Set {
-    /// What is to change of the task's text.
+    /// The change of the task's text.
     fn change(&self) -> Result<Change, Error> {
         let mut fields = Vec::new();
         for (field, name, date) in [
@@ -127,7 +127,7 @@ impl Operation for UpdateTask {
         name: "update_task",
         title: "Change a task",
         description: "Changes one task where it stands: its status, description, dates, priority, rule of recurrence or tags, in the format that it has (the Tasks plugin's emoji, or Dataview's brackets). Nothing else changes: no date is set and no next task is made by itself. Lines count from 1. To open a task again that was done more than 7 days ago, a person has to confirm it. list_tasks tells the lines. Example: {\"path\": \"Projects/Atlas.md\", \"line\": 12, \"set\": {\"status\": \"done\"}}",
-        // It tells what the task said.
+        // The result contains the task before.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["tasks", "notes"],
         ..Info::HARMLESS
@@ -168,12 +168,12 @@ impl Operation for UpdateTask {
     }
 }
 
-/// The argument that is at fault.
+/// The invalid argument.
 fn field_of(problem: &atlas_vault::edit::Problem) -> &'static str {
     if let atlas_vault::edit::Problem::NoTask { .. } = problem { "line" } else { "set" }
 }
 
-/// Whether a task that was done long ago is so no more, or says no more when it was done.
+/// Whether a task that was done long ago is reopened, or loses its date of completion.
 fn reopens([before, after]: &[TaskState; 2], today: Date) -> bool {
     let done = before.done.as_ref().and_then(|date| date.parse::<Date>().ok());
     let long_ago = today.checked_sub(DAYS_TO_REOPEN.days()).unwrap_or(Date::MIN);

@@ -1,4 +1,4 @@
-//! `execute_template`: makes a note of a template.
+//! `execute_template`: creates a note from a template.
 
 use atlas_access::Access;
 use atlas_ops::arguments::{self, ReadPath, WritePath, Zone};
@@ -18,21 +18,22 @@ use serde_json::{Map, Value};
 use super::{Settings, check, refused};
 use crate::periodic;
 
-/// Makes a note of a template.
+/// Creates a note from a template.
 pub struct ExecuteTemplate;
 
-/// Which template, and where the note goes.
+/// The template, and the note's path.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The path of the template.
     template: ReadPath,
-    /// The path of the note to make.
+    /// The path of the note to create.
     target: WritePath,
-    /// What stands for `{{name}}` in the template, by name: strings, numbers or booleans. Names that are not given stay as they are written.
+    /// The values of `{{name}}` in the template, by name: strings, numbers or booleans. Placeholders without a value
+    /// stay unchanged, all of them if not given.
     #[serde(default)]
     args: Map<String, Value>,
-    /// Replace the note if there is one; a person has to confirm it. It fails if not given.
+    /// Replace an existing note; a person has to confirm it. It fails if not given.
     #[serde(default)]
     overwrite: bool,
     /// The time zone of dates and times, such as Europe/Berlin; UTC if not given.
@@ -45,9 +46,9 @@ pub struct Arguments {
 pub struct Output {
     /// The template.
     template: String,
-    /// Where the note is.
+    /// The note's path.
     target: String,
-    /// When it was made.
+    /// When it was created.
     #[schemars(with = "String", extend("format" = "date-time"))]
     created_at: Timestamp,
     /// SHA-256 of the note, in hex.
@@ -64,7 +65,7 @@ impl Operation for ExecuteTemplate {
         name: "execute_template",
         title: "Make a note of a template",
         description: "Makes a note of a template: {{date}}, {{time}}, {{title}}, with formats, as Obsidian's Templates has them; {{name}} from args; and Templater's tp.date, tp.file and tp.frontmatter. What runs a program (<%*, tp.user, tp.system, tp.web) is refused by name and line. Find templates with list_templates. Example: {\"template\": \"Templates/Meeting.md\", \"target\": \"Meetings/Harbour.md\", \"args\": {\"topic\": \"Berths\"}}",
-        // A template is read.
+        // The call reads a template.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["templates"],
@@ -81,7 +82,7 @@ impl Operation for ExecuteTemplate {
     }
 
     fn needs_confirmation(_: &Arguments) -> bool {
-        // Only where there is a note, which is seen when it is written.
+        // Only if a note exists, which is known at the write.
         false
     }
 

@@ -17,7 +17,7 @@ use super::{CORE_NAMES, Settings, not_set_up};
 /// Lists the templates of the vault.
 pub struct ListTemplates;
 
-/// Nothing.
+/// No arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}
@@ -41,7 +41,8 @@ pub struct Template {
     /// Names that execute_template fills in from `args`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parameters: Vec<String>,
-    /// What of it only Templater in the Obsidian app can do. Without any, execute_template does the whole.
+    /// Its parts that only Templater in the Obsidian app can evaluate. If there are none, execute_template evaluates
+    /// the whole template.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     needs_app: Vec<String>,
 }

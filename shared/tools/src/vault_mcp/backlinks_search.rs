@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 /// Lists the notes that link to a note or another file, by wikilink, embed or markdown link, with the line of the first link.
 pub struct BacklinksSearch;
 
-/// Of which file.
+/// The file, and the page.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -29,10 +29,10 @@ pub struct Arguments {
     /// Most notes to return; 50 if not given.
     #[serde(default)]
     limit: Bounded<1, 1000, 50>,
-    /// The `cursor` of the page before. All pages show the vault as it was at the first.
+    /// The `cursor` of the previous page. All pages show the vault at the generation of the first.
     #[serde(default)]
     cursor: Given<Text<4096>>,
-    /// Only the paths, without the lines that the links stand on: faster.
+    /// Only the paths, without the lines of the links: faster.
     #[serde(default)]
     paths_only: bool,
 }
@@ -42,9 +42,9 @@ pub struct Arguments {
 pub struct Output {
     /// The notes, by path.
     results: Vec<Backlink>,
-    /// How many there are on all pages.
+    /// The number on all pages.
     total: usize,
-    /// What to pass for the next page; absent on the last.
+    /// The argument for the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<String>,
 }
@@ -62,7 +62,7 @@ pub struct Backlink {
     text: Option<String>,
 }
 
-/// Where a page begins.
+/// The start of a page.
 #[derive(Serialize, Deserialize)]
 struct Cursor {
     generation: u64,
@@ -141,7 +141,7 @@ impl Operation for BacklinksSearch {
                             }
                         }
                     }
-                    // Those behind have no room, and so are on the next page.
+                    // The remaining ones have no room, and so are on the next page.
                 }
                 let fitting = fitting(&results, context.limits.max_response_bytes);
                 let is_last = rest.is_empty() && fitting == results.len();
@@ -155,7 +155,8 @@ impl Operation for BacklinksSearch {
     }
 }
 
-/// The other notes that link to the file at `path`, by path, each with which of its links are the first to each target that means it.
+/// The other notes that link to the file at `path`, by path, each with the indexes of the first links to each target
+/// that means it.
 fn linking(graph: &Graph, path: &VaultPath) -> Result<Vec<(DocumentRef, Vec<u32>)>, Error> {
     let own = graph.file(path)?;
     let mut all: Vec<(DocumentRef, Vec<u32>)> = Vec::new();
@@ -170,14 +171,15 @@ fn linking(graph: &Graph, path: &VaultPath) -> Result<Vec<(DocumentRef, Vec<u32>
 }
 
 impl Backlink {
-    /// Adds a line of the note's `text` that links to the file at `path`, of which `files` are the rivals.
+    /// Adds a line of the note's `text` that links to the file at `path`, whose rivals are `files`.
     fn show(&mut self, line: u32, path: &VaultPath, text: &str, files: &Files) -> Result<(), Error> {
         let from = arguments::path("path", &self.path)?;
         let Some(shown) = TextLines::new(text.as_bytes()).get(line as usize) else { return Ok(()) };
         let is_meant = |link: &Link| {
             !link.is_external() && !link.target.is_empty() && resolve(&link.target, &from, files) == Some(path)
         };
-        // What the line is cut around. A line of a note may be read as something else by itself; that of another file is nothing by itself.
+        // The position around which to cut the line. A line of a note may have another meaning by itself; a line of
+        // another file has none.
         let at = if from.is_note() {
             let links = atlas_vault::parse(&String::from_utf8_lossy(shown)).links;
             links.iter().find(|link| is_meant(link)).map(|link| link.range.start)

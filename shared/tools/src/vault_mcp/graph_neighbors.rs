@@ -1,4 +1,4 @@
-//! `graph_neighbors`: what is one or two links away from a file.
+//! `graph_neighbors`: the files one or two links away from a file.
 
 use std::collections::HashMap;
 
@@ -13,16 +13,16 @@ use atlas_vault::VaultPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Lists the notes and files that are one or two links away from one, in both directions, and which of its links lead nowhere.
+/// Lists the notes and files that are one or two links away from one, in both directions, and its unresolved links.
 pub struct GraphNeighbors;
 
-/// Of which file, and how far.
+/// The file, and the distance.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
     path: ReadPath,
-    /// How many links away: 1 or 2; 1 if not given.
+    /// The distance in links: 1 or 2; 1 if not given.
     #[serde(default)]
     depth: Bounded<1, 2>,
     /// Most neighbors to return; 100 if not given.
@@ -30,14 +30,14 @@ pub struct Arguments {
     limit: Bounded<1, 1000, 100>,
 }
 
-/// What is around it.
+/// Its neighbours.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// The nearest first; of those as near what it links to, in order of the links, then what links to it, by path.
+    /// The nearest first; at the same distance first link targets, in order of the links, then linking notes, by path.
     neighbors: Vec<Neighbor>,
-    /// Targets of its own links that mean no file.
+    /// Targets of its own links without a file.
     unresolved: Vec<String>,
-    /// Whether there are more neighbors than these.
+    /// Whether there are more neighbors.
     truncated: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct Output {
 pub struct Neighbor {
     /// Its path.
     path: String,
-    /// How many links away it is.
+    /// Its distance in links.
     depth: usize,
     /// Whether links lead to it, from it, or both, at its last step.
     direction: Direction,
@@ -55,7 +55,7 @@ pub struct Neighbor {
     via: Option<String>,
 }
 
-/// Where links lead.
+/// The direction of links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -110,18 +110,18 @@ impl Operation for GraphNeighbors {
     }
 }
 
-/// Neighbors, as they are found.
+/// Neighbours while they are found.
 struct Walk<'a> {
     graph: &'a Graph,
     limit: usize,
-    /// Where each file stands in what was found.
+    /// The index of each file in the result.
     places: HashMap<DocumentRef, usize>,
     found: Vec<(DocumentRef, Neighbor)>,
     is_cut: bool,
 }
 
 impl Walk<'_> {
-    /// Adds what is one link away from the file at `from`; gives its targets that mean no file, as many as there may be neighbors.
+    /// Adds the neighbours of the file at `from`; returns its targets without a file, up to the limit of neighbours.
     fn step(&mut self, from: &str, document: DocumentRef, depth: usize) -> Result<Vec<String>, Error> {
         let path = arguments::path("path", from)?;
         let graph = self.graph;
@@ -133,7 +133,7 @@ impl Walk<'_> {
                 (target, None) if unresolved.len() < self.limit => unresolved.push(target.to_owned()),
                 _ => {}
             }
-            // Of the neighbors' own links no more is told.
+            // The neighbours' own links are not needed any more.
             if self.is_cut && depth > 1 {
                 return Ok(unresolved);
             }

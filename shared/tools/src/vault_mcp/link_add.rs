@@ -1,4 +1,4 @@
-//! `link_add`: has a note link to another, once.
+//! `link_add`: adds a link from a note to another, once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,11 +19,11 @@ use serde::{Deserialize, Serialize};
 /// Adds a wikilink to another note at the end of a note, as Obsidian writes it, on a line of its own.
 pub struct LinkAdd;
 
-/// From where to where.
+/// The two notes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The path of the note that is to have the link.
+    /// The path of the note that gets the link.
     from: WritePath,
     /// The path of the note, or other file, that it leads to.
     to: ReadPath,
@@ -35,12 +35,12 @@ pub struct Arguments {
     alias: Given<Text<500>>,
 }
 
-/// What was done.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// Whether the link was added; false if the note had one that leads there.
+    /// Whether the link was added; false if the note already had one to this target.
     added: bool,
-    /// The link, as it is written.
+    /// The link, as written.
     link: String,
 }
 
@@ -49,7 +49,7 @@ impl Operation for LinkAdd {
         name: "link_add",
         title: "Add a link",
         description: "Adds a wikilink to another note at the end of a note, as Obsidian writes it, on a line of its own. Does nothing if the note has a link that leads there. Example: {\"from\": \"Projects/Atlas.md\", \"to\": \"People/Ada.md\"}",
-        // It tells whether there is a link, and what there is to link to.
+        // The result reveals whether the link and its target exist.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["links", "notes"],
         idempotent: true,
@@ -77,7 +77,7 @@ impl Operation for LinkAdd {
         let heading = arguments.heading.as_ref().map(|heading| heading.as_str().trim_start_matches('#'));
         let new = New { from: &from, to: &to, heading, files: &files };
         let link = new.written(arguments.alias.as_ref().map(Text::as_str))?;
-        // Of a call that is made again the answer is what it was: it was added.
+        // A repeated call returns the first result: the link was added.
         let added = AtomicBool::new(true);
         let decide = |found: Option<&Found>| {
             let found = found.ok_or_else(|| notes::missing(from.as_str()))?;
@@ -90,7 +90,7 @@ impl Operation for LinkAdd {
             let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
             let between = if text.is_empty() || text.ends_with('\n') { "" } else { end };
             let with_link = format!("{text}{between}{link}{end}");
-            // At the end of code or a comment it would be none.
+            // At the end of code or a comment it would not be a link.
             if !new.is_in(&with_link) {
                 return Err(impossible(&from, "what stands at its end makes it none: use edit_note"));
             }
@@ -132,7 +132,7 @@ impl New<'_> {
         Ok(format!("[[{link}]]"))
     }
 
-    /// Whether a text has a link that leads there.
+    /// Whether a text has a link to this target.
     fn is_in(&self, text: &str) -> bool {
         atlas_vault::parse(text).links.iter().any(|link| {
             let is_there = self.heading.is_none() || link.subpath.as_deref() == self.heading;

@@ -1,4 +1,4 @@
-//! `note_delete`, as obsidian-vault-mcp has it: takes a note out of the vault, if it is there.
+//! `note_delete` of obsidian-vault-mcp: deletes a note, if it exists.
 
 use atlas_access::Access;
 use atlas_ops::arguments::WritePath;
@@ -10,10 +10,10 @@ use atlas_vault::VaultPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Takes the note at a path out of the vault, into the trash.
+/// Moves the note at a path to the trash.
 pub struct NoteDelete;
 
-/// Which note.
+/// The note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -21,10 +21,10 @@ pub struct Arguments {
     path: WritePath,
 }
 
-/// What was done.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// Whether the note was there, and was deleted.
+    /// Whether the note existed, and was deleted.
     deleted: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `note_read`, as obsidian-vault-mcp has it: a note's text, and whether there is one.
+//! `note_read` of obsidian-vault-mcp: a note's text, and whether it exists.
 
 use atlas_access::Access;
 use atlas_ops::arguments::ReadPath;
@@ -16,7 +16,7 @@ use crate::notes::read_note::has_text;
 /// Returns the whole text of the note at a path.
 pub struct NoteRead;
 
-/// Which note.
+/// The note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -27,9 +27,9 @@ pub struct Arguments {
 /// The note.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// Its text; empty if there is none.
+    /// Its text; empty if it does not exist.
     content: String,
-    /// Whether there is one.
+    /// Whether it exists.
     exists: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `note_upsert`, as obsidian-vault-mcp has it: creates a note, or adds to the end of the one that is there.
+//! `note_upsert` of obsidian-vault-mcp: creates a note, or adds to the end of an existing one.
 
 use atlas_access::Access;
 use atlas_ops::arguments::{Given, WritePath};
@@ -11,26 +11,26 @@ use serde_json::{Map, Value};
 
 use crate::notes::upsert_note::{New, upsert};
 
-/// Creates a note with these properties, or appends the text to the note that is there, whose properties stay.
+/// Creates a note with these properties, or appends the text to an existing note, whose properties stay.
 pub struct NoteUpsert;
 
-/// What to write.
+/// The content.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: WritePath,
-    /// The text of the note, or what is added to it on a line of its own.
+    /// The text of a new note, or the text to add on a line of its own.
     content: String,
-    /// Its properties, if it is created; nothing if it is there.
+    /// The properties of a new note; ignored for an existing one.
     #[serde(default)]
     frontmatter: Given<Map<String, Value>>,
 }
 
-/// What was done.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// Whether the note was created; else its text was added to.
+    /// Whether the note was created; else the text was added to it.
     created: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `vault_search`, as obsidian-vault-mcp has it: the lines that match a regular expression, as `rg --glob` finds them.
+//! `vault_search` of obsidian-vault-mcp: the lines that match a regular expression, like `rg --glob`.
 
 use atlas_ops::arguments::{Bounded, Exact, Given, Text};
 use atlas_ops::error::Error;
@@ -16,19 +16,19 @@ const MAX_LINES: u32 = 1000;
 const TOO_MANY: &str =
     "there may be more matches than these: narrow path_filter or the query, or page with the tool search";
 
-/// What to look for.
+/// The search.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// A regular expression, in ripgrep's syntax.
     query: Exact<1000>,
-    /// Only files whose paths match this glob, at any depth: `devlog/*.md` means `**/devlog/*.md`; with a `/` in front from the root,
-    /// with `!` in front all others.
+    /// Only files whose paths match this glob, at any depth: `devlog/*.md` means `**/devlog/*.md`; with a `/` in front
+    /// from the root, with `!` in front all others. All if not given.
     #[serde(default)]
     path_filter: Given<Text<500>>,
 }
 
-/// What was found.
+/// The results.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The lines that match, by path and line; at most 1,000.
@@ -77,7 +77,7 @@ impl Operation for VaultSearch {
     }
 }
 
-/// A glob that begins at the root only if it says so.
+/// A glob that begins at the root only if it starts with `/`.
 fn at_any_depth(glob: &str) -> String {
     let (not, glob) = glob.strip_prefix('!').map_or(("", glob), |glob| ("!", glob));
     let anywhere = if glob.starts_with('/') || glob.starts_with("**/") { "" } else { "**/" };

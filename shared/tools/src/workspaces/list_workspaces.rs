@@ -1,4 +1,4 @@
-//! `list_workspaces`: the workspaces that Obsidian's core plugin keeps in `.obsidian/workspaces.json`.
+//! `list_workspaces`: the workspaces of Obsidian's core plugin, in `.obsidian/workspaces.json`.
 
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
@@ -14,7 +14,7 @@ use super::FILE;
 /// Lists saved workspaces.
 pub struct ListWorkspaces;
 
-/// Nothing.
+/// No arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}
@@ -22,7 +22,7 @@ pub struct Arguments {}
 /// The workspaces.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// In the order in which Obsidian keeps them; at most 1,000.
+    /// In Obsidian's order; at most 1,000.
     workspaces: Vec<Workspace>,
 }
 
@@ -33,7 +33,7 @@ pub struct Workspace {
     name: String,
     /// Whether it is the one that was loaded or saved last.
     active: bool,
-    /// When it was saved, if that is known.
+    /// When it was saved, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     modified_at: Option<Timestamp>,

@@ -1,4 +1,4 @@
-//! How similar names are: by their words, whether they are parted by spaces, signs or capitals.
+//! The similarity of names by their words, which spaces, signs or capitals separate.
 
 use atlas_ops::arguments::Exact;
 use atlas_vault::fold;
@@ -7,14 +7,14 @@ use strsim::jaro_winkler;
 use crate::guardrails::atlas_find_duplicates::rounded;
 use crate::search::common_words::is_common;
 
-/// Most words of an intent that are looked for.
+/// Most words of an intent that are searched for.
 const MAX_WORDS: usize = 8;
 /// Bytes of a word that names are looked up by: `generator` also finds `generate`.
 const STEM_CHARS: usize = 5;
-/// Words that are less alike than this are others.
+/// The least similarity of words that count as alike.
 const ALIKE: f64 = 0.85;
 
-/// What is intended.
+/// The intent.
 pub(super) struct Intent {
     words: Vec<String>,
 }
@@ -31,17 +31,17 @@ impl Intent {
         self.words.is_empty()
     }
 
-    /// How its words begin.
+    /// The stems of its words.
     pub(super) fn stems(&self) -> impl Iterator<Item = String> {
         self.words.iter().map(|word| word.chars().take(STEM_CHARS).collect())
     }
 
-    /// Its words, to look for in text.
+    /// Its words as a query.
     pub(super) fn query(&self) -> Option<Exact<1000>> {
         Exact::new(&self.words.join(" ")).ok()
     }
 
-    /// How similar a name is, from 0 to 1: how many words both have (F1), where words count as far as they are alike.
+    /// The similarity of a name, from 0 to 1: the F1 score of common words, weighted by their similarity.
     pub(super) fn score(&self, name: &str) -> f64 {
         let others = words(name);
         if others.is_empty() || self.words.is_empty() {

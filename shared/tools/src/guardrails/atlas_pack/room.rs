@@ -1,41 +1,41 @@
-//! How much room a pack has left.
+//! The remaining room of a pack.
 
-/// Characters and bytes that are left, counted as JSON.
+/// The remaining characters and bytes, counted as JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
     pub(crate) chars: usize,
     bytes: usize,
 }
 
-/// What stands around the fields of a file, and around the pack: names, quotes, commas.
+/// The JSON around the fields of a file, and around the pack: names, quotes, commas.
 const AROUND_FILE: usize = r#"{"path":"","reason":"","content":""},"#.len();
 const AROUND_PACK: usize = r#"{"task":"","files":[]}"#.len();
-/// What stands where a text is cut.
+/// Marks the cut of a text.
 const CUT: char = '…';
 
 impl Room {
-    /// That of a pack for `task`.
+    /// The room of a pack for `task`.
     pub(crate) fn of(task: &str, chars: usize, bytes: usize) -> Self {
         let whole = Self { chars, bytes };
         whole.take(AROUND_PACK, AROUND_PACK).map_or(Self { chars: 0, bytes: 0 }, |room| room.less(task))
     }
 
-    /// What is left for the content of a file.
+    /// The room for the content of a file.
     pub(crate) fn after(self, path: &str, reason: &str) -> Option<Self> {
         let left = self.take(AROUND_FILE, AROUND_FILE)?.less(path).less(reason);
         (left.chars > 0 && left.bytes > 0).then_some(left)
     }
 
-    /// What is left after `text`; nothing if it is too long.
+    /// The room left after `text`; zero if it is too long.
     pub(crate) fn less(self, text: &str) -> Self {
         let (chars, bytes) = text.chars().map(cost).fold((0, 0), |sum, cost| (sum.0 + cost.0, sum.1 + cost.1));
         self.take(chars, bytes).unwrap_or(Self { chars: 0, bytes: 0 })
     }
 
-    /// `text`, or as much of its beginning as there is room for.
+    /// `text`, cut to the room.
     pub(crate) fn cut(self, text: &str) -> String {
         let (mut chars, mut bytes) = (0, 0);
-        // Where it is cut if it does not fit.
+        // The cut if it does not fit.
         let mut end = 0;
         for (at, one) in text.char_indices() {
             let cost = cost(one);

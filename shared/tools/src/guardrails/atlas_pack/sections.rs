@@ -1,4 +1,4 @@
-//! The sections of a note, and how much each says about what is looked for.
+//! The sections of a note, and their relevance.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,26 +8,26 @@ use atlas_vault::words::{Word, code_words, words};
 use crate::guardrails::atlas_pack::LEFT_OUT;
 use crate::search::snippet::Wanted;
 
-/// Most sections of a note that are taken.
+/// Most sections of a note that are included.
 const MAX_SECTIONS: usize = 8;
 
 /// A note's text in sections.
 pub(crate) struct Sections<'t> {
     text: &'t str,
     sections: Vec<Section>,
-    /// The words looked for that the note has, and how often.
+    /// The searched words in the note, with their numbers of occurrences.
     pub(crate) worths: BTreeMap<u8, u32>,
 }
 
 struct Section {
     range: Range<usize>,
-    /// The heading that it begins with, as `#anchor`.
+    /// The heading at its beginning, as `#anchor`.
     anchor: Option<String>,
     score: f32,
 }
 
 impl<'t> Sections<'t> {
-    /// Those of `text`, whose headings are given by line (counted from 0) and text.
+    /// The sections of `text`, whose headings are given by line (counted from 0) and text.
     pub(crate) fn of<'h>(
         text: &'t str,
         headings: impl Iterator<Item = (usize, &'h str)>,
@@ -64,14 +64,14 @@ impl<'t> Sections<'t> {
             if let Some((_, worth)) = wanted.word(index)
                 && let Some(section) = self.sections.get_mut(section)
             {
-                // Again, which says a little.
+                // A repetition counts little.
                 section.score += if found & (1 << index) == 0 { worth } else { worth / 16.0 };
                 found |= 1 << index;
             }
         }
     }
 
-    /// The sections that say most, in order, of `most` characters together about, and their anchors.
+    /// The most relevant sections, in order, of about `most` characters in all, and their anchors.
     pub(crate) fn best(&self, most: usize) -> (String, Vec<String>) {
         let mut by_score: Vec<usize> = (0..self.sections.len()).collect();
         let score = |index: &usize| self.sections.get(*index).map_or(0.0, |section| section.score);

@@ -1,4 +1,4 @@
-//! Which links of a note go.
+//! The policies of `prune_hub_links`.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,58 +12,59 @@ use serde_json::{Map, Value};
 
 use crate::jsonlogic::{Datum, Logic, MAX_OPERATIONS, Record};
 
-/// Which links of a note go.
+/// Which links of a note to remove.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Policy {
-    /// How it is decided.
+    /// The kind of policy.
     pub(super) kind: Kind,
-    /// For `drop_below_score` and `keep_top_n`: what counts.
+    /// For `drop_below_score` and `keep_top_n`: the score.
     #[serde(default)]
     score_field: Given<Score>,
-    /// For `drop_below_score`: the least score that stays.
+    /// For `drop_below_score`: the least score of kept links.
     #[serde(default)]
     threshold: Given<f64>,
-    /// For `keep_top_n`: how many stay.
+    /// For `keep_top_n`: the number of kept links.
     #[serde(default)]
     n: Given<Bounded<0, 100_000>>,
-    /// For `drop_unannotated_list_items`: how many characters must stand beside the links of a list item; 1 if not given.
+    /// For `drop_unannotated_list_items`: least characters besides the links of a list item; 1 if not given.
     #[serde(default)]
     min_annotation_chars: Given<Bounded<0, 100_000>>,
-    /// For `drop_no_prose_context`: how many characters must stand beside the links of a paragraph; 1 if not given.
+    /// For `drop_no_prose_context`: least characters besides the links of a paragraph; 1 if not given.
     #[serde(default)]
     min_prose_chars: Given<Bounded<0, 100_000>>,
-    /// For `jsonlogic`: a condition, as JSONLogic; links of which it does not hold go. Its data is the link: `target` as it is written,
-    /// `line` and `col` (counted from 1), `in_codeblock` (always false: what stands in code is no link), `in_list_item`, `list_item_text`
-    /// and `prose_context` (the list item, and the paragraph or list item, without links), and of the file that it means `target_path`,
-    /// `target_backlink_count` and `target_outgoing_count`. What it has not is null.
+    /// For `jsonlogic`: a condition, as JSONLogic; links that do not meet it are removed. Its data is the link:
+    /// `target` as written, `line` and `col` (counted from 1), `in_codeblock` (always false: code contains no links),
+    /// `in_list_item`, `list_item_text` and `prose_context` (the list item, and the paragraph or list item, without
+    /// links), and of the file that it means `target_path`, `target_backlink_count` and `target_outgoing_count`.
+    /// Missing values are null.
     #[serde(default)]
     logic: Given<Map<String, Value>>,
 }
 
-/// How it is decided which links go.
+/// A kind of policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
-    /// Those to files with a low score.
+    /// Remove links to files with a low score.
     DropBelowScore,
-    /// All but those to the files with the highest scores.
+    /// Keep only links to the files with the highest scores.
     KeepTopN,
-    /// Those in list items that say little else.
+    /// Remove links in list items with little other text.
     DropUnannotatedListItems,
-    /// Those in paragraphs, or list items, that say little else.
+    /// Remove links in paragraphs, or list items, with little other text.
     DropNoProseContext,
-    /// Those of which an expression does not hold.
+    /// Remove links that do not meet a condition.
     Jsonlogic,
 }
 
-/// What counts of the file that a link means; 0 for one that means none.
+/// The score of the file that a link means; 0 if there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Score {
-    /// How many other notes link to it.
+    /// The number of other notes that link to it.
     TargetBacklinkCount,
-    /// How many links it has, those to one target once.
+    /// The number of distinct targets of its links.
     TargetOutgoingCount,
 }
 
@@ -88,13 +89,13 @@ impl Score {
 pub(super) struct Meant {
     /// Its path, if there is one.
     pub(super) path: Option<String>,
-    /// How many other notes link to it.
+    /// The number of other notes that link to it.
     pub(super) backlinks: usize,
-    /// How many targets its links have.
+    /// The number of distinct targets of its links.
     pub(super) outgoing: usize,
 }
 
-/// A policy that has all that it needs.
+/// A complete policy.
 pub(super) enum Rule {
     Below(Score, f64),
     Top(Score, usize),
@@ -120,12 +121,13 @@ impl Rule {
         })
     }
 
-    /// Whether it asks for what links mean.
+    /// Whether it needs the files that links mean.
     pub(super) const fn is_of_targets(&self) -> bool {
         matches!(self, Self::Below(..) | Self::Top(..) | Self::Holds(_))
     }
 
-    /// Why each of the links goes, if it does. `meant` is what their targets mean, if the rule asks for that.
+    /// For each link the reason to remove it, if there is one. `meant` has the files of their targets, if the rule
+    /// needs them.
     pub(super) fn reasons(
         &self,
         links: &[LinkOccurrence],
@@ -164,7 +166,7 @@ impl Rule {
     }
 }
 
-/// How many characters a text has besides line breaks, if that is fewer than `least`.
+/// The number of characters of a text without line breaks, if it is fewer than `least`.
 fn few(text: &str, least: usize) -> Option<usize> {
     Some(text.chars().filter(|character| *character != '\n').take(least).count()).filter(|count| *count < least)
 }
@@ -182,7 +184,7 @@ fn holds(logic: &Logic, data: &LinkData<'_>, deadline: &Deadline) -> Result<bool
     Ok(held?.is_truthy())
 }
 
-/// A link as logic sees it.
+/// A link as data of logic.
 struct LinkData<'a> {
     link: &'a LinkOccurrence,
     meant: Option<&'a Meant>,

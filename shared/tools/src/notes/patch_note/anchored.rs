@@ -1,4 +1,4 @@
-//! Changes of one part of a note, which an anchor names.
+//! Changes of one part of a note, given by an anchor.
 
 use atlas_ops::arguments::invalid_input;
 use atlas_ops::error::Error;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::notes::anchor::{Anchor, Part};
 
-/// What to do with a part of a note.
+/// A change of a part of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PartOperation {
@@ -17,13 +17,13 @@ pub(crate) enum PartOperation {
     Append,
     /// Add content at its start.
     Prepend,
-    /// Put content in its place; a heading's line stays.
+    /// Replace it; a heading's line stays.
     Replace,
-    /// Replace text that is in it exactly once.
+    /// Replace text that occurs in it exactly once.
     ReplaceText,
 }
 
-/// What to change in which part.
+/// The change, and its part.
 pub(super) struct Change {
     pub(super) operation: PartOperation,
     pub(super) anchor: Anchor,
@@ -54,7 +54,7 @@ impl Change {
         editing::apply(note, &[edit], "anchor")
     }
 
-    /// `note` with text replaced that the part has once.
+    /// `note` with text replaced that occurs once in the part.
     fn replaced(&self, note: &str, part: &Part) -> Result<String, Error> {
         let needed = |field| move || invalid_input(field, "give it with the operation replace_text");
         let find = self.old.clone().ok_or_else(needed("old_string"))?;

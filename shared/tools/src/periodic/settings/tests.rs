@@ -63,7 +63,7 @@ fn what_names_no_note_is_refused() {
         );
     }
     assert!(Settings::of(&json!({ "format": "Y".repeat(501) }), Period::Daily, None).is_err());
-    // Nothing is said, or nothing that is of use.
+    // Missing or useless values.
     assert_eq!(settings(&json!({ "format": " ", "folder": 7 })), settings(&json!([])));
     assert_eq!(settings(&json!({})).path(at).unwrap().as_str(), "2026-03-01.md");
 }

@@ -1,4 +1,4 @@
-//! What patterns are known to need.
+//! The plans of patterns.
 
 use super::*;
 use proptest::prelude::*;
