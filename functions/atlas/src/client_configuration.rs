@@ -116,7 +116,7 @@ impl Snippet {
 
     fn in_json(&self, member: &str, there: Option<&str>) -> Result<Option<String>, String> {
         let text = there.filter(|text| !text.trim().is_empty()).unwrap_or("{}");
-        let refused = || "is no JSON object, or has comments: write the lines into it by hand".to_owned();
+        let refused = || "is not a JSON object, or has comments: write the lines into it by hand".to_owned();
         let mut whole: Value = serde_json::from_str(text).map_err(|_| refused())?;
         let members = whole.as_object_mut().ok_or_else(refused)?;
         for (name, value) in &self.others {

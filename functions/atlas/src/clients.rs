@@ -80,7 +80,7 @@ impl ClientList {
         let is_plain = |one: u8| one.is_ascii_alphanumeric() || b"._-".contains(&one);
         if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(is_plain) {
             return Err(format!(
-                "{name:?} is no name of a client: write letters, digits, `.`, `_`, `-`, at most {MAX_NAME}"
+                "{name:?} is not a valid name of a client: write letters, digits, `.`, `_`, `-`, at most {MAX_NAME}"
             )
             .into());
         }
@@ -109,7 +109,7 @@ impl ClientList {
         let before = clients.len();
         clients.retain(|client| client.name != name);
         if clients.len() == before {
-            return Err(format!("there is no client {name}: `atlas clients list` names them").into());
+            return Err(format!("there is no client {name}: `atlas clients list` lists the clients").into());
         }
         Ok(remembered::write(&self.path, &serde_json::to_vec_pretty(&clients)?)?)
     }

@@ -32,9 +32,10 @@ pub(crate) fn check(location: &VaultLocation) -> Result<(), Box<dyn Error>> {
     }
     let home = env::var_os("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok());
     if folder.parent().is_none() || home.as_deref() == Some(folder) {
-        return Err(
-            format!("{shown} holds more than notes: name the folder of your notes, as in `atlas up ~/notes`").into()
-        );
+        return Err(format!(
+            "{shown} contains more than notes: name the folder of your notes, as in `atlas up ~/notes`"
+        )
+        .into());
     }
     let is_meant = location.store.given_by == GivenBy::Argument;
     if let Some(above) = folder.parent().and_then(Remembered::around).filter(|_| !is_meant) {

@@ -40,7 +40,7 @@ pub(crate) fn texts(summary: &Summary) {
     let Summary { texts, texts_waiting, .. } = summary;
     match (texts, texts_waiting) {
         (0, 0) => {}
-        (texts, 0) => output::note(format_args!("the text of {texts} PDFs was read: a search finds it")),
+        (texts, 0) => output::note(format_args!("the text of {texts} PDFs was read: searches find it")),
         (texts, waiting) => output::note(format_args!("the text of {texts} PDFs was read; {waiting} more come next")),
     }
 }
@@ -50,10 +50,10 @@ pub(crate) fn conflicts(summary: &Summary) {
     for Conflicted { path, copy, is_folder } in &summary.conflicts {
         match copy {
             Some(copy) if *is_folder => output::note(format_args!(
-                "{path}: a folder has this name on one side and a file on the other; the folder is in its place, the file is {copy:?}"
+                "{path}: a folder has this name on one side and a file on the other; the folder kept its path, the file is {copy:?}"
             )),
             Some(copy) => output::note(format_args!(
-                "{path}: it changed on both sides; the folder's version is in its place, the mirror's is in {copy:?}"
+                "{path}: it changed on both sides; the folder's version kept its path, the mirror's is in {copy:?}"
             )),
             None => output::note(format_args!("{path}: it changed on both sides")),
         }
@@ -85,7 +85,7 @@ fn collected(summary: &Summary) {
 pub(crate) fn waiting(summary: &Summary) {
     if summary.waiting > 0 {
         output::note(format_args!(
-            "{} paths changed in the mirror and could not be brought to the folder",
+            "{} paths changed in the mirror and could not be written to the folder",
             summary.waiting
         ));
     }
@@ -120,7 +120,7 @@ pub(crate) fn print_repaired(repaired: &Repaired) {
     }
     if let Some(EmptyStart { generation, seen }) = anew {
         output::note(format_args!(
-            "no manifest was readable, so generation {generation} was begun anew with what this folder has: what was written after generation {seen}, \
+            "no manifest was readable, so generation {generation} was started with this folder's files: what was written after generation {seen}, \
              which it was synced with last, or had not come into it, is lost, but for what other folders have"
         ));
     }

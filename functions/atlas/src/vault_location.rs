@@ -114,8 +114,9 @@ impl LocationArguments {
         };
         let vault = said(self.vault.as_ref().map(VaultId::to_string), "ATLAS_VAULT", remembered.vault)
             .unwrap_or(Setting { value: DEFAULT_VAULT.to_owned(), given_by: GivenBy::Default });
-        let unusable =
-            |_| format!("{} is no id of a vault: write letters, digits, `.`, `_`, `-`, at most 64", vault.value);
+        let unusable = |_| {
+            format!("{} is not a valid id of a vault: write letters, digits, `.`, `_`, `-`, at most 64", vault.value)
+        };
         let vault = Setting { value: vault.value.parse().map_err(unusable)?, given_by: vault.given_by };
         let config = said(config.map(str::to_owned), "ATLAS_CONFIG", remembered.config);
         let state = match state {

@@ -89,7 +89,7 @@ pub(crate) fn short<'a>(id: &'a str, calls: &[Value]) -> &'a str {
 pub(crate) fn print(call: &Value, id: &str) {
     let text = |name: &str| call[name].as_str().unwrap_or_default();
     let by = match call["client"].as_str() {
-        Some(client) => format!("{} (by way of {client})", text("caller")),
+        Some(client) => format!("{} (through {client})", text("caller")),
         None => text("caller").to_owned(),
     };
     let session = call["session"].as_str().map_or_else(String::new, |session| format!(" [{session}]"));
@@ -104,7 +104,7 @@ pub(crate) fn print(call: &Value, id: &str) {
         output::line(format_args!("  {what} by {by}{why}"));
     }
     if call["lapsed"] == true {
-        output::line("  a file is another by now: when the call is made again, it waits anew");
+        output::line("  a file has changed since: when the call is repeated, it waits again");
     }
     let is_current = is_pending && call["lapsed"] != true;
     list(call, "files").iter().for_each(|file| print_file(file, is_current));
@@ -120,7 +120,7 @@ fn print_file(file: &Value, is_current: bool) {
         "created" => format!("{path} would be new"),
         "moved" => format!("{path} would be moved here from {}", text("from")),
         "trashed" => format!("{path} would go into the trash"),
-        "deleted" => format!("{path} would be gone for good"),
+        "deleted" => format!("{path} would be deleted permanently"),
         _ => format!("{path} would change"),
     };
     let color = Color::of(&io::stdout());

@@ -33,7 +33,7 @@ use serde_json::{Map, Value};
 const PATH: RouteParameter = RouteParameter {
     name: "path",
     place: ParameterPlace::Path,
-    description: "The note's path; its slashes may stand as they are.",
+    description: "The note's path; slashes need no encoding.",
 };
 
 const LIST: Route = Route::get("/notes", atlas_tools::entry::<ListNotes>()).with(&[
@@ -63,7 +63,7 @@ const READ: Route = Route::get("/notes/{path}", atlas_tools::entry::<ReadNote>()
     RouteParameter {
         name: "generation",
         place: ParameterPlace::Query,
-        description: "The generation to read the note as it was at.",
+        description: "The generation of the note to read.",
     },
     RouteParameter { name: "include_content", place: ParameterPlace::Query, description: "`false`: without its text." },
     RouteParameter {

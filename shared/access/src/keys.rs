@@ -159,7 +159,7 @@ fn read(sets: &str) -> Result<Sets, KeyError> {
     let sets: serde_json::Value =
         serde_json::from_str(sets).map_err(|error| KeyError::Unreadable(error.to_string()))?;
     // The error of the reader may contain the value, which may be a private key by mistake.
-    let sets = serde_json::from_value(sets).map_err(|_| KeyError::Unreadable("it is none".to_owned()))?;
+    let sets = serde_json::from_value(sets).map_err(|_| KeyError::Unreadable("it is not one".to_owned()))?;
     let (all, least) = match &sets {
         Sets::One(set) => (set.keys.len(), set.keys.len()),
         Sets::Each(sets) => {
@@ -200,20 +200,20 @@ fn owners(
 }
 
 fn public_key(key: serde_json::Value) -> Result<(String, Algorithm, DecodingKey), &'static str> {
-    let jwk: Jwk = serde_json::from_value(key).map_err(|_| "it is no key that this program knows")?;
+    let jwk: Jwk = serde_json::from_value(key).map_err(|_| "it is of an unsupported kind")?;
     let algorithm = match &jwk.algorithm {
         AlgorithmParameters::RSA(_) => Algorithm::RS256,
         AlgorithmParameters::EllipticCurve(key) if key.curve == EllipticCurve::P256 => Algorithm::ES256,
         AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => Algorithm::EdDSA,
         AlgorithmParameters::OctetKey(_) => return Err("it is a secret, and a set has public keys only"),
-        _ => return Err("its curve is none of P-256 and Ed25519"),
+        _ => return Err("its curve is neither P-256 nor Ed25519"),
     };
     if jwk.common.public_key_use.as_ref().is_some_and(|used| *used != PublicKeyUse::Signature) {
         return Err("its `use` is not `sig`");
     }
     let named = jwk.common.key_algorithm.as_ref().map(ToString::to_string);
     if named.is_some_and(|named| named.parse() != Ok(algorithm)) {
-        return Err("its `alg` is none of RS256, ES256 and EdDSA, or another than its kind");
+        return Err("its `alg` is not RS256, ES256 or EdDSA, or does not fit its kind");
     }
     let kid = jwk.common.key_id.clone().filter(|kid| (1..=MAX_KID).contains(&kid.len()));
     let key = DecodingKey::from_jwk(&jwk).map_err(|_| "its numbers are not base64url")?;

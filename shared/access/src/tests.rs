@@ -272,7 +272,7 @@ fn keys_that_cannot_be_used_are_refused_with_what_to_do() {
         (json!({ "keys": [with(&rsa, "alg", "ES256".into())] }), "its `alg`"),
         (json!({ "keys": [with(&rsa, "use", "enc".into())] }), "its `use`"),
         (json!({ "keys": [with(&rsa, "n", "%%".into())] }), "base64url"),
-        (json!({ "keys": [7] }), "no key that this program knows"),
+        (json!({ "keys": [7] }), "of an unsupported kind"),
         (json!({ ISSUER: { "keys": [] }, "other": { "keys": [ec] } }), "it has none"),
         (json!({ ISSUER: { "keys": [ec, ec] } }), "key 2 of the set cannot be used: another has its `kid`"),
     ] {

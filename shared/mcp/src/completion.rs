@@ -23,7 +23,7 @@ impl Server {
             _ => false,
         };
         if !is_known {
-            let message = "name a prompt or a resource template that there is, and one of its arguments";
+            let message = "name an existing prompt or resource template, and one of its arguments";
             return Err(ErrorData::invalid_params(message, None));
         }
         let begun = request.argument.value.as_str();

@@ -57,7 +57,7 @@ impl Indexing {
             known.ended.clone().unwrap_or(Ok(()))
         };
         let failed = |reason: String| {
-            let message = format!("the folder could not be indexed: {reason}; mend that, then call {INDEX}");
+            let message = format!("the folder could not be indexed: {reason}; fix that, then call {INDEX}");
             Error::new(Code::Unavailable, Reason::IndexFailed, message)
         };
         tokio::select! {

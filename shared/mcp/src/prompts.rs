@@ -79,7 +79,7 @@ pub(crate) fn takes(name: &str, argument: &str) -> bool {
 pub(crate) fn get(name: &str, arguments: &JsonObject) -> Result<GetPromptResult, ErrorData> {
     let wrong = |message: String| Err(ErrorData::invalid_params(message, None));
     let Some(template) = TEMPLATES.iter().find(|template| template.name == name) else {
-        return wrong("Unknown prompt: prompts/list names those that there are".to_owned());
+        return wrong("Unknown prompt: prompts/list lists the known ones".to_owned());
     };
     if let Some(other) = arguments.keys().find(|name| !takes(template.name, name)) {
         let other = other.get(..other.floor_char_boundary(100)).unwrap_or_default();

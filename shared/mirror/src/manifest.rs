@@ -256,14 +256,14 @@ impl Manifest {
     fn validate(&self) -> Result<(), ManifestError> {
         let damaged = |reason: &str| Err(ManifestError::Damaged(reason.to_owned()));
         at_most("the author's name", self.author.len(), MAX_NAME, "bytes")?;
-        at_most("what tells the caller", self.caller.as_ref().map_or(0, String::len), MAX_NAME, "bytes")?;
+        at_most("the caller's distinction", self.caller.as_ref().map_or(0, String::len), MAX_NAME, "bytes")?;
         at_most("the number of origins", self.origins.len(), MAX_ORIGINS, "origins")?;
         at_most("the operation's name", self.operation.len(), MAX_NAME, "bytes")?;
         at_most("the session's name", self.session.as_ref().map_or(0, String::len), MAX_NAME, "bytes")?;
         at_most("the message", self.message.as_ref().map_or(0, String::len), MAX_MESSAGE, "bytes")?;
         at_most("the number of segments", self.segments.len(), MAX_SEGMENTS, "segments")?;
         if self.format != FORMAT {
-            return damaged("there is no such format");
+            return damaged("its format does not exist");
         }
         if self.generation == 0 || (self.generation == 1) != self.parent.is_none() {
             return damaged("its generation and its parent do not agree");

@@ -247,7 +247,7 @@ impl Mirror {
             confirmed: false,
             origins: BTreeMap::new(),
             operation: REPAIR.to_owned(),
-            message: Some("begun anew, since no manifest was readable".to_owned()),
+            message: Some("started again, since no manifest was readable".to_owned()),
             session: None,
             history_from: 0,
             idempotency: None,

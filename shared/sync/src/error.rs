@@ -24,7 +24,7 @@ pub enum SyncError {
     #[error(transparent)]
     Danger(#[from] Danger),
     /// Another sync is running.
-    #[error("another sync of this vault is running on this machine (it holds {}): wait until it has ended", lock.display())]
+    #[error("another sync of this vault is running on this machine (it has locked {}): wait until it has ended", lock.display())]
     Locked {
         /// The lock file.
         lock: PathBuf,
@@ -62,7 +62,7 @@ pub enum SyncError {
         reason: String,
     },
     /// The requested generation does not exist.
-    #[error("there is no generation {generation}, or not any more: `atlas log` lists those that are there")]
+    #[error("generation {generation} does not exist, or not any more: `atlas log` lists the existing ones")]
     NoGeneration {
         /// The generation.
         generation: u64,

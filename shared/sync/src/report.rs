@@ -56,7 +56,7 @@ pub enum Reason {
     Vanished,
     /// It exists, but was not listed.
     #[error(
-        "it is there, though the folder's listing did not have it, so it was left as it is; the next sync looks again"
+        "it exists, but was missing in the folder's listing, so it was left unchanged; the next sync checks it again"
     )]
     Unlisted,
     /// It changed each time it was read.
@@ -74,7 +74,7 @@ pub enum Reason {
     #[error("it cannot be written: {0}")]
     Unwritable(String),
     /// It changed during the sync.
-    #[error("it was changed during the sync, which left it as it is; the next one decides again")]
+    #[error("it was changed during the sync, which left it unchanged; the next one decides again")]
     Changed,
     /// The mirror got another version of it during the sync.
     #[error("it was changed in the mirror during the sync; the next one decides again")]

@@ -83,9 +83,7 @@ impl Target {
         let io = |error: io::Error| failed(error.to_string());
         fs::create_dir_all(path).map_err(io)?;
         if !force && fs::read_dir(path).map_err(io)?.next().is_some() {
-            return Err(failed(
-                "it is not empty: name another folder, or write over what is there with --force".to_owned(),
-            ));
+            return Err(failed("it is not empty: name another folder, or overwrite its files with --force".to_owned()));
         }
         Ok(Self::new(Dir::open_ambient_dir(path, ambient_authority()).map_err(io)?, false))
     }

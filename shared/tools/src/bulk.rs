@@ -165,15 +165,14 @@ impl<B: Bulk> Commit<'_, B> {
     fn nothing(&self, outcomes: Vec<Outcome<B::Done>>) -> Error {
         let (processed, succeeded) = count(&outcomes);
         let rolled_back = || {
-            let message = "this was not done, since others of the call cannot be: leave them out, or mend them";
+            let message = "this was skipped, since other items of the call failed: leave them out, or correct them";
             Outcome::of(Err(Error::new(Code::Conflict, Reason::NotDone, message)), self.way)
         };
         let outcomes = outcomes.into_iter().map(|outcome| if outcome.is_done() { rolled_back() } else { outcome });
         let results = report(self.bulk, outcomes.collect());
         let results: Vec<Value> = results.iter().map(|item| serde_json::to_value(item).unwrap_or_default()).collect();
         let failed = processed - succeeded;
-        let message =
-            format!("nothing was done: {failed} of {processed} cannot be, and details.results says of each why not");
+        let message = format!("nothing was done: {failed} of {processed} failed, and details.results has the reasons");
         Error::new(Code::Conflict, Reason::BulkPartial, message).with("results", results)
     }
 }

@@ -61,7 +61,10 @@ fn check(value: &Value, depth: usize) -> Result<(), String> {
             if operators::is_known(operator) {
                 return check(arguments, depth + 1);
             }
-            Err(format!("{operator:?} is no operator of JSONLogic; the operators are {}", operators::KNOWN.join(" ")))
+            Err(format!(
+                "{operator:?} is not an operator of JSONLogic; the operators are {}",
+                operators::KNOWN.join(" ")
+            ))
         }),
         _ => Ok(()),
     }

@@ -36,7 +36,7 @@ impl From<Position> for kanban::Position {
 fn board(path: &VaultPath, text: &str) -> Result<Board, Error> {
     Board::read(text).ok_or_else(|| {
         let message = format!(
-            "{path} is no Kanban board: its frontmatter has no kanban-plugin. Find boards with list_kanban_boards"
+            "{path} is not a Kanban board: its frontmatter has no kanban-plugin. Find boards with list_kanban_boards"
         );
         Error::bad_request(Reason::InvalidInput, message).with("path", path.as_str())
     })

@@ -138,7 +138,7 @@ pub(crate) fn check(context: &Context<'_>, access: Access, path: &VaultPath) -> 
 pub(crate) async fn text(view: &View, path: &VaultPath) -> Result<Option<String>, Error> {
     let found = notes::find(view.snapshot(), path.as_str(), |_| true).await?;
     if found.as_ref().is_some_and(|found| found.record.blob.is_some()) {
-        let message = format!("the template {path} is too large or no text: name another");
+        let message = format!("the template {path} is too large or not text: name another");
         return Err(Error::bad_request(Reason::TemplateUnusable, message).with("path", path.as_str()));
     }
     Ok(found.map(|found| String::from_utf8_lossy(&found.text).into_owned()))

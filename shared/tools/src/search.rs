@@ -254,9 +254,10 @@ impl<'a> Listing<'a> {
 const DEFAULT_LINES: usize = 50;
 
 const TOO_MUCH: &str =
-    "there is more text than one call looks through: go on with the cursor, or narrow the paths or the query";
-const TOO_LARGE: &str = "one answer has no room for more: go on with the cursor";
-const TOO_LONG: &str = "the time of one call is up: go on with the cursor, or narrow the paths or the query";
+    "there is more text than one call searches: continue with the cursor, or narrow the paths or the query";
+const TOO_LARGE: &str = "the answer is full: continue with the cursor";
+const TOO_LONG: &str =
+    "the time limit of one call was reached: continue with the cursor, or narrow the paths or the query";
 
 impl Operation for Search {
     const INFO: Info = Info {

@@ -25,7 +25,7 @@ const ID_DIGITS: usize = 16;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CanvasError {
     /// The file is not a canvas.
-    #[error("the file is no canvas: {0}")]
+    #[error("the file is not a canvas: {0}")]
     File(JsonError),
     /// A node or edge of the change is invalid.
     #[error("{0}")]

@@ -111,9 +111,9 @@ pub enum PathError {
     TooLong { path: String, bytes: usize },
     #[error("a name in the path \"{path}\" has {bytes} bytes; at most {MAX_SEGMENT_BYTES} are allowed")]
     SegmentTooLong { path: String, bytes: usize },
-    #[error("the path \"{path}\" holds the control character U+{:04X}; leave it out", u32::from(*.character))]
+    #[error("the path \"{path}\" contains the control character U+{:04X}; leave it out", u32::from(*.character))]
     ControlCharacter { path: String, character: char },
-    #[error("the path \"{path}\" holds a backslash; separate folders with \"/\"")]
+    #[error("the path \"{path}\" contains a backslash; separate folders with \"/\"")]
     Backslash { path: String },
     #[error("the path \"{path}\" begins with \"/\"; write it relative to the vault's root")]
     Absolute { path: String },
@@ -121,11 +121,11 @@ pub enum PathError {
     DriveLetter { path: String },
     #[error("the path \"{path}\" ends in \"/\"; name a file, not a folder")]
     TrailingSlash { path: String },
-    #[error("the path \"{path}\" holds \"//\"; write one \"/\" between folders")]
+    #[error("the path \"{path}\" contains \"//\"; write one \"/\" between folders")]
     EmptySegment { path: String },
-    #[error("the path \"{path}\" holds a \".\" or \"..\" segment; write the path itself, from the vault's root")]
+    #[error("the path \"{path}\" contains a \".\" or \"..\" segment; write the path itself, from the vault's root")]
     DotSegment { path: String },
-    #[error("the path \"{path}\" holds a name that some file systems take for \"{folder}\"; choose another name")]
+    #[error("the path \"{path}\" contains a name that some file systems take for \"{folder}\"; choose another name")]
     Alias { path: String, folder: &'static str },
     #[error(
         "the path \"{path}\" hides a way out of the vault behind percent-encoding; write the path plainly, from the vault's root"

@@ -91,21 +91,21 @@ impl Route {
 const IDEMPOTENCY_KEY: RouteParameter = RouteParameter {
     name: "Idempotency-Key",
     place: ParameterPlace::Header,
-    description: "Sent again with the same key, the call is not executed again: it gets the answer that it had.",
+    description: "A repeated call with the same key is not executed again: it gets the first answer.",
 };
 
 /// A parameter of every route whose calls may need a confirmation.
 const CONFIRMATION: RouteParameter = RouteParameter {
     name: "X-Atlas-Confirmation",
     place: ParameterPlace::Header,
-    description: "The token of a person who has confirmed the call; the error `elicit_required` says when one is needed.",
+    description: "The token of a person's confirmation; the error `elicit_required` means that one is needed.",
 };
 
 /// A parameter of every route that changes the vault.
 const SESSION: RouteParameter = RouteParameter {
     name: "X-Atlas-Session",
     place: ParameterPlace::Header,
-    description: "Your name for the work that this call is part of: the log keeps it, and the person can undo the session as one.",
+    description: "Your name for the work that this call belongs to: it is logged, and the person can undo the session as one.",
 };
 
 /// The document that describes `routes`, and the paths of `items`.

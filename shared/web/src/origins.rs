@@ -42,7 +42,7 @@ impl Origins {
         }
         let value = |origin: &String| {
             HeaderValue::from_str(origin).ok().filter(|_| is_origin(origin)).ok_or_else(|| {
-                "write each origin as browsers send it, as https://notes.example.org or http://localhost:8080; there is none for all"
+                "write each origin as browsers send it, as https://notes.example.org or http://localhost:8080; `*` is not supported"
                     .to_owned()
             })
         };

@@ -34,13 +34,13 @@ pub enum TlsError {
         source: std::io::Error,
     },
     /// The certificate's file contains no certificate.
-    #[error("{} is no certificate: give a PEM file with the certificate, then those that vouch for it", path.display())]
+    #[error("{} is not a certificate: give a PEM file with the certificate and its chain", path.display())]
     NoCertificate {
         /// The file.
         path: PathBuf,
     },
     /// The key's file contains no key.
-    #[error("{} is no private key: give a PEM file with a key that has no password", path.display())]
+    #[error("{} is not a private key: give a PEM file with a key that has no password", path.display())]
     NoKey {
         /// The file.
         path: PathBuf,

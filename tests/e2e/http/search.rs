@@ -391,7 +391,7 @@ async fn more_text_than_one_call_looks_through_comes_in_pages() {
         let page = client.post("/search", body.clone()).await.json();
         found.extend(lines_of(&page));
         let Some(cursor) = page.get("cursor") else { break };
-        assert!(page["partial"].as_str().unwrap().contains("go on with the cursor"), "{page}");
+        assert!(page["partial"].as_str().unwrap().contains("continue with the cursor"), "{page}");
         partial += 1;
         body["cursor"] = cursor.clone();
     }

@@ -128,7 +128,7 @@ const MISTAKES: &[Mistake] = &[
     mistake("up icloud", 1, "download them first"),
     mistake("up HOME", 1, "name the folder of your notes, as in `atlas up ~/notes`"),
     mistake("up", 1, "name the folder of your notes, as in `atlas up ~/notes`"),
-    mistake("up /", 1, "holds more than notes"),
+    mistake("up /", 1, "contains more than notes"),
     after(synced, "up notes/inside", 1, "which is synced already: run `atlas up "),
     after(synced_below, "up nest", 1, "which is synced already: run `atlas up "),
     mistake("up vaults", 1, "vaults/own: run `atlas up "),

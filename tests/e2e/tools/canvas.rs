@@ -93,7 +93,7 @@ async fn what_is_no_canvas_or_not_allowed_is_refused_with_its_place() {
     let client = deployment.client();
     let tools = Tools::of(&client);
     let odd = tools.bad("read_canvas", json!({ "path": "boards/odd.canvas" }), "invalid_input").await;
-    let message = "boards/odd.canvas: the file is no canvas: line 1, column 11: invalid type: integer `7`, expected an array; a person can repair it in Obsidian";
+    let message = "boards/odd.canvas: the file is not a canvas: line 1, column 11: invalid type: integer `7`, expected an array; a person can repair it in Obsidian";
     assert_eq!(odd["message"], message);
     for (tool, arguments, code) in [
         ("read_canvas", json!({ "path": "none.canvas" }), "note_not_found"),

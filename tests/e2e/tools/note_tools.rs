@@ -29,7 +29,7 @@ const FILES: [&str; 12] = [
     "é/six.md",
 ];
 
-/// What is listed of [`FILES`], by what the words mean.
+/// The expected listing of [`FILES`], computed from the definition.
 fn listed(root: &str, prefix: &str, recursive: bool, folders: bool, extensions: &[&str]) -> Vec<(String, bool)> {
     let mut all = BTreeSet::new();
     for path in FILES {
@@ -204,7 +204,7 @@ async fn a_note_is_written_in_the_mode_that_is_asked_for() {
     let stale = agent.failure("write_note", stale).await;
     assert_eq!((&stale["code"], &stale["details"]["sha256"]), (&json!("concurrent_modification"), &upserted["sha256"]));
 
-    // Only what has something to lose is confirmed.
+    // Only if text may be lost, a confirmation is needed.
     agent.checked("write_note", write("empty.md", "overwrite", "text")).await;
     agent.checked("write_note", write("new.md", "overwrite", "2")).await;
     let overwrite =
@@ -213,7 +213,7 @@ async fn a_note_is_written_in_the_mode_that_is_asked_for() {
     assert_eq!((&overwritten["mode_used"], &overwritten["prev_hash"]), (&json!("overwrite"), &upserted["sha256"]));
     assert_eq!(agent.refused("write_note", overwrite).await, "concurrent_modification");
 
-    // Who may only write learns no hash of what was there.
+    // A caller who may only write sees no hash of the version before.
     let blind = caller(&client, &[Scope::WriteVault]);
     assert_eq!(blind.answer("write_note", write("new.md", "upsert", "4 and 5")).await.get("prev_hash"), None);
     let blind = blind.failure("write_note", write("new.md", "create", "6")).await;
@@ -294,7 +294,7 @@ async fn a_note_that_is_moved_over_is_in_the_trash() {
     assert_eq!(agent.answer("read_note", json!({ "path": "x/b.md" })).await["content"], "a\n");
     confirmed(&client, "restore_note", json!({ "path": "x/b.md", "if_match": "*" })).await;
     assert_eq!(agent.answer("read_note", json!({ "path": "x/b.md" })).await["content"], "b\n");
-    // Without links, within a folder: only because something goes.
+    // Without links, within a folder: only because a note is replaced.
     agent.answer("write_note", json!({ "path": "x/c.md", "content": "c" })).await;
     let quiet = |overwrite: bool| json!({ "from": "x/c.md", "to": "x/b.md", "update_backlinks": false, "overwrite_target": overwrite });
     assert_eq!(agent.refused("move_note", quiet(false)).await, "note_exists");

@@ -141,7 +141,7 @@ async fn what_is_not_set_up_or_cannot_be_is_told() {
     let picture = json!({ "period": "daily", "date": "2027-01-02", "template_override": "templates/day.png" });
     tools.bad("create_periodic_note", picture, "template_unusable").await;
 
-    // Without settings daily notes are where Obsidian puts them.
+    // Without settings, daily notes are where Obsidian puts them.
     let client = Deployment::of_vault(&VaultBuilder::new().note("a.md", "")).await.client();
     let tools = Tools::of(&client);
     let today =

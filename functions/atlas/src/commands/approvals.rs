@@ -109,9 +109,9 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
 }
 
 /// The message for an approved call.
-pub(super) const APPROVED: &str = "approved: the agent makes the call again, and it passes";
+pub(super) const APPROVED: &str = "approved: it passes when the agent repeats it";
 /// The message for a refused call.
-pub(super) const REFUSED: &str = "refused: the agent is told so when it makes the call again";
+pub(super) const REFUSED: &str = "refused: the agent gets the refusal when it repeats the call";
 
 fn tell_rest(found: &Value, status: Status, asks: bool) {
     let calls = list(found, "approvals");
@@ -120,7 +120,7 @@ fn tell_rest(found: &Value, status: Status, asks: bool) {
         (_, None) => output::note(format_args!("no call is {}", status.as_str())),
         (Status::Pending, Some(id)) if !asks => {
             let id = short(id, calls);
-            output::note(format_args!("let one pass with `atlas approve {id}`; refuse it with `atlas refuse {id}`"));
+            output::note(format_args!("approve one with `atlas approve {id}`; refuse it with `atlas refuse {id}`"));
         }
         _ => {}
     }
@@ -140,7 +140,7 @@ fn ask() -> io::Result<Answer> {
         match line.as_str() {
             "a" => return Ok(Answer::Approve),
             "r" => {
-                output::question("why? (the agent is told; Enter for no reason)");
+                output::question("reason for the agent (Enter for none):");
                 return Ok(Answer::Refuse(read_line()?.filter(|reason| !reason.is_empty())));
             }
             "l" | "" => return Ok(Answer::Later),

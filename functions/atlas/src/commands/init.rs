@@ -67,7 +67,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         output::json(&findings)?;
     }
     if findings.iter().any(|finding| finding.state == State::Wrong && finding.what != UPLOADS) {
-        return Err("the bucket already exists and was left as it is: run `atlas init --apply` to change it".into());
+        return Err("the bucket already exists and was left unchanged: run `atlas init --apply` to change it".into());
     }
     Ok(())
 }

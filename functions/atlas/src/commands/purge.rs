@@ -100,7 +100,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     ));
     output::note(
         "what this cannot erase: copies in folders (also in their .trash, and conflict copies), exports and backups, versions that the bucket itself keeps, \
-         and what agents have read; paths and messages of earlier commits stay in manifests for as long as they are kept",
+         and everything that agents have read; paths and messages of earlier commits stay in manifests for as long as they are kept",
     );
     Ok(())
 }
@@ -144,6 +144,6 @@ fn is_confirmed(arguments: &Arguments) -> io::Result<bool> {
         let mut answer = String::new();
         io::stdin().lock().read_line(&mut answer).map(|_| answer.trim().to_owned())
     };
-    Ok(ask("erase it? It cannot be had again. [y/N]")?.eq_ignore_ascii_case("y")
+    Ok(ask("erase it? This cannot be undone. [y/N]")?.eq_ignore_ascii_case("y")
         && ask("write its path to erase it:")? == arguments.path)
 }

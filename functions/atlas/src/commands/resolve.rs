@@ -150,7 +150,7 @@ impl Pair {
             (Ok(Some(mine)), Ok(Some(theirs))) => {
                 compared::print(Color::of(&io::stdout()), "mine (-), theirs (+)", &mine, &theirs);
             }
-            _ => output::line("no text that is compared here"),
+            _ => output::line("not text that can be compared"),
         }
     }
 

@@ -115,7 +115,7 @@ fn print(found: &Value, results: &[Value], matches: Option<&Regex>) {
         let instead: Vec<&str> =
             correction["instead"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let word = correction["word"].as_str().unwrap_or_default();
-        output::note(format_args!("no note has {word:?}: looked for {}", instead.join(", ")));
+        output::note(format_args!("no note has {word:?}: searched for {}", instead.join(", ")));
     }
     if found.get("cursor").is_some() && io::stdout().is_terminal() {
         output::note("there is more: raise --limit, or add words");

@@ -94,7 +94,7 @@ async fn check(mirror: &Mirror) -> Outcome {
     match mirror.synced().await? {
         None => Err("no sync of this vault is recorded: run `atlas sync`".into()),
         Some(beat) if Timestamp::now().duration_since(beat.time).unsigned_abs() > STALE => {
-            Err(format!("the vault was synced last at {:.0}: see whether `atlas sync` still runs", beat.time).into())
+            Err(format!("the vault was last synced at {:.0}: check that `atlas sync` still runs", beat.time).into())
         }
         Some(_) => Ok(()),
     }

@@ -63,7 +63,7 @@ fn scope(text: &str) -> Result<String, String> {
     let is_of_rules =
         text.contains(':') && !text.ends_with(":vault") && text.bytes().all(|byte| byte.is_ascii_graphic());
     match text.parse::<Scope>() {
-        Err(error) if !is_of_rules => Err(format!("{error}, or what your access rules ask for, such as team:a")),
+        Err(error) if !is_of_rules => Err(format!("{error}, or one of your access rules, such as team:a")),
         _ => Ok(text.to_owned()),
     }
 }

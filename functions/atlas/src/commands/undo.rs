@@ -78,7 +78,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     }
     let count = list(&done, "undone").len();
     output::line(format_args!(
-        "{count} files taken back: generation {}; the next sync brings them into the folder",
+        "{count} files restored: generation {}; the next sync writes them into the folder",
         done["generation"]
     ));
     Ok(())

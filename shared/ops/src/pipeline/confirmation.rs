@@ -176,7 +176,7 @@ impl Confirmation<'_> {
             Standing::Waits(id, expires) => {
                 let message = format!(
                     "a person has to approve this call: `atlas approvals --vault {vault}` shows them what it would change, and \
-                     `atlas approve {id} --vault {vault}` lets it pass; then make the same call again, as it was"
+                     `atlas approve {id} --vault {vault}` approves it; then repeat the same call unchanged"
                 );
                 self.required(message).with("approval", json!({ "id": id, "expires_at": expires }))
             }

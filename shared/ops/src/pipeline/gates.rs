@@ -54,9 +54,9 @@ const MAX_SESSION: usize = 200;
 /// Those of these arguments that `operation` takes, each with its description.
 pub fn arguments_of_calls(operation: &Info) -> impl Iterator<Item = (&'static str, &'static str)> {
     let vault = (VAULT, "The vault's id; the default vault if not given.");
-    let key = (KEY, "Your name for this call: sent again with it, the call changes the vault once.");
-    let confirmation = (CONFIRMATION, "The token of a person's confirmation, if the call asked for one.");
-    let session = (SESSION, "Your name for the work that this call is part of: the person can undo it as one.");
+    let key = (KEY, "Your name for this call: repeated with it, the call changes the vault once.");
+    let confirmation = (CONFIRMATION, "The token of a person's confirmation, if the call requires one.");
+    let session = (SESSION, "Your name for the work that this call belongs to: the person can undo it as one.");
     let bulk_key = (BULK_KEY, "The same as idempotency_key.");
     let (writes, is_bulk) = (operation.writes(), operation.scopes.contains(&Scope::BulkVault));
     let of_writes = [key, confirmation, session].into_iter().filter(move |_| writes);

@@ -21,7 +21,7 @@ pub fn decode<C: DeserializeOwned>(cursor: &str) -> Result<C, Error> {
 
 /// The error for an invalid cursor, or one of another listing.
 pub fn invalid() -> Error {
-    Error::bad_request(Reason::CursorInvalid, "cursor: pass the cursor of the page before as it was given")
+    Error::bad_request(Reason::CursorInvalid, "cursor: pass the previous page's cursor unchanged")
 }
 
 /// Runs a query on the newest generation or, for a page after the first, on the `pinned` generation of the first page.
@@ -35,7 +35,7 @@ where
     let expired = || {
         Error::bad_request(
             Reason::CursorExpired,
-            "cursor: the vault as it was at the first page is no longer kept; begin again without a cursor",
+            "cursor: the vault's generation at the first page is no longer kept; start again without a cursor",
         )
     };
     let snapshot = context.vault.mirror.at(generation).await?.ok_or_else(expired)?;

@@ -42,7 +42,7 @@ pub fn missing(path: &str) -> Error {
 
 /// The vault at `generation`.
 pub async fn at(context: &Context<'_>, generation: u64) -> Result<Arc<Snapshot>, Error> {
-    let message = format!("generation: there is no generation {generation}, or none any more");
+    let message = format!("generation: generation {generation} does not exist, or not any more");
     let missing = || Error::not_found(Reason::GenerationNotFound, message).with("generation", generation);
     context.vault.mirror.at(generation).await?.ok_or_else(missing)
 }

@@ -68,7 +68,7 @@ pub fn trash(path: &VaultPath) -> Result<VaultPath, Error> {
 pub fn text_of(note: &Found) -> Result<&str, Error> {
     std::str::from_utf8(&note.text).map_err(|_| {
         let path = &note.record.path;
-        let message = format!("{path} is not UTF-8, so parts of it cannot be named; replace it whole");
+        let message = format!("{path} is not UTF-8, so it cannot be edited in part; replace it whole");
         Error::bad_request(Reason::NoteNotUtf8, message).with("path", path.as_str())
     })
 }

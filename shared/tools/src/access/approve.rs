@@ -47,7 +47,7 @@ impl Operation for Approve {
     const INFO: Info = Info {
         name: "approve",
         title: "Approve a call",
-        description: "Lets a call pass that may destroy what a person wrote. With id, a call that waits: whoever made it makes it again, and it passes once, if the notes are still as list_approvals showed them. With operation and args_hash it gives a token for a call of any caller, good once and for a few minutes. Nobody approves their own calls. For administrators; a person at the host runs `atlas approve`. Example: {\"id\": \"0123456789abcdef0123456789abcdef\"}",
+        description: "Approves a call that may destroy a person's text. With id, a waiting call: its caller repeats it, and it passes once, if the notes are still as list_approvals showed them. With operation and args_hash it returns a token for a call of any caller, valid once and for a few minutes. Nobody approves their own calls. For administrators; a person at the host runs `atlas approve`. Example: {\"id\": \"0123456789abcdef0123456789abcdef\"}",
         scopes: &[Scope::Admin],
         tags: &["admin"],
         acts: true,
@@ -79,7 +79,7 @@ async fn approve_waiting(context: &Context<'_>, id: &str) -> Result<Output, Erro
     }
     let is_pending = record.status(context.now) == Status::Pending;
     if is_pending && !waiting::seen(context, &record.request, false).await?.is_current {
-        let message = "a note that this call would change is another by now: when it is made again, it waits anew";
+        let message = "a note that this call would change has changed since: when the call is repeated, it waits for a new approval";
         return Err(Error::new(Code::Conflict, Reason::ApprovalLapsed, message).with("id", id));
     }
     let decision = Decision { approved: true, by: context.caller.name().to_owned(), at: context.now, reason: None };

@@ -86,7 +86,7 @@ impl Operation for InspectAcl {
     const INFO: Info = Info {
         name: "inspect_acl",
         title: "Inspect the access list",
-        description: "Tells whether a call with some scopes may read, write or delete at a path of the vault, and what decides: the scopes that the operation asks for, or a part of the access list. The answer does not depend on what there is at the path. Example: {\"path\": \"Projects/Atlas.md\", \"op\": \"write\"}",
+        description: "Returns whether a call with some scopes may read, write or delete at a path of the vault, and why: the scopes that the operation requires, or a part of the access list. The answer does not depend on whether the path exists. Example: {\"path\": \"Projects/Atlas.md\", \"op\": \"write\"}",
         scopes: &[Scope::Admin],
         tags: &["admin"],
         ..Info::HARMLESS

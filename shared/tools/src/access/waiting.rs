@@ -157,6 +157,6 @@ pub(super) async fn waiting(context: &Context<'_>, id: &str) -> Result<Record, E
     if may_see(context, &record.request) {
         return Ok(record);
     }
-    let message = "you may not read every note that this call would change: let somebody decide who may";
+    let message = "you may not read every note that this call would change: let somebody who may decide";
     Err(Error::new(Code::Forbidden, Reason::AclDenied, message).with("id", id))
 }

@@ -118,7 +118,7 @@ impl Operation for GenerateUri {
     const INFO: Info = Info {
         name: "generate_uri",
         title: "Make a link for the app",
-        description: "Makes an obsidian:// link that has the Obsidian app of whoever follows it open, search, make or do something. Nothing of a vault is looked at. Example: {\"action\": \"open\", \"params\": {\"file\": \"Projects/Atlas.md\"}}",
+        description: "Makes an obsidian:// link: in the Obsidian app of the person who follows it, it opens, searches, creates or runs something. Reads nothing of a vault. Example: {\"action\": \"open\", \"params\": {\"file\": \"Projects/Atlas.md\"}}",
         scopes: &[],
         tags: &["admin"],
         ..Info::HARMLESS

@@ -55,7 +55,7 @@ impl Operation for GetMetrics {
     const INFO: Info = Info {
         name: "get_metrics",
         title: "Get metrics",
-        description: "Tells what the instance that answers has counted since it began (requests, their times, what they asked of the store), and how much of the vault is published. Other instances count for themselves. Example: {}",
+        description: "Returns the metrics of the answering instance since its start (requests, their times, requests to the store), and the size of the published vault. Other instances have their own. Example: {}",
         scopes: &[Scope::Admin],
         tags: &["admin"],
         ..Info::HARMLESS

@@ -73,7 +73,7 @@ impl Operation for GetServerConfig {
     const INFO: Info = Info {
         name: "get_server_config",
         title: "Get the server's configuration",
-        description: "Tells how the deployment is configured: how callers are told apart, how often they may call, and which vaults there are. Secrets are not told. Example: {}",
+        description: "Returns the deployment's configuration, without secrets: how callers authenticate, how often they may call, and which vaults exist. Example: {}",
         scopes: &[Scope::Admin],
         tags: &["admin"],
         ..Info::HARMLESS

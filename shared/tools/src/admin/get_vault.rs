@@ -75,7 +75,7 @@ impl Operation for GetVault {
     const INFO: Info = Info {
         name: "get_vault",
         title: "Get a vault",
-        description: "Tells of one vault which paths of it may be touched, what is published of it and since when. For all vaults take list_vaults. Example: {}",
+        description: "Returns the access list of one vault, and what is published of it since when. For all vaults take list_vaults. Example: {}",
         scopes: &[Scope::Admin],
         tags: &["admin"],
         ..Info::HARMLESS

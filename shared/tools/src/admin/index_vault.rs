@@ -47,7 +47,7 @@ impl Operation for IndexVault {
     const INFO: Info = Info {
         name: "index_vault",
         title: "Index the vault",
-        description: "Asks the host of the vault to sync and index it now, and tells what the newest generation that is published changed. A host that runs `atlas sync --watch` begins within seconds; atlas_index tells when a newer generation is there. Example: {}",
+        description: "Requests a sync and index of the vault from its host, and returns the changes of the newest published generation. A host that runs `atlas sync --watch` begins within seconds; atlas_index shows when a newer generation is published. Example: {}",
         scopes: &[Scope::Admin],
         tags: &["admin", "sync"],
         idempotent: true,

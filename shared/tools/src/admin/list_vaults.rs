@@ -27,7 +27,7 @@ impl Operation for ListVaults {
     const INFO: Info = Info {
         name: "list_vaults",
         title: "List vaults",
-        description: "Lists the vaults that the caller may name, with what is published of each and since when. Example: {}",
+        description: "Lists the vaults that the caller may name, with what is published of each since when. Example: {}",
         scopes: &[Scope::Admin],
         tags: &["admin"],
         ..Info::HARMLESS

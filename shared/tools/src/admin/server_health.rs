@@ -33,7 +33,7 @@ impl Operation for ServerHealth {
     const INFO: Info = Info {
         name: "server_health",
         title: "Health of the server",
-        description: "Says that the service is up, its version, the vaults that the caller may name, and for how long the instance that answers has been up. The store is not asked. Example: {}",
+        description: "Returns that the service is up, its version, the vaults that the caller may name, and the uptime of the answering instance. Makes no request to the store. Example: {}",
         scopes: &[],
         tags: &["admin"],
         ..Info::HARMLESS

@@ -35,7 +35,7 @@ impl Operation for VaultSync {
     const INFO: Info = Info {
         name: "vault_sync",
         title: "Ask for a sync",
-        description: "Asks the host that has the vault's folder to sync it with the mirror now. A host that runs `atlas sync --watch` does so within seconds; atlas_index tells when a newer generation is there. Example: {}",
+        description: "Requests a sync of the vault's folder with the mirror from its host. A host that runs `atlas sync --watch` does so within seconds; atlas_index shows when a newer generation is published. Example: {}",
         scopes: &[Scope::WriteVault],
         tags: &["sync"],
         idempotent: true,

@@ -78,7 +78,7 @@ impl Operation for CommitAttachment {
     const INFO: Info = Info {
         name: "commit_attachment",
         title: "Commit an uploaded attachment",
-        description: "Puts a file into the vault whose bytes were uploaded by a URL of upload_attachment within the last hour, once they have turned out to have the size and the SHA-256 that are named; the next sync brings it into the folder. With mode overwrite or upsert it replaces what is there, if that has the expected_hash and a person has confirmed it. A file that has this content already stays as it is, so the same call can be made again. Example: {\"path\": \"media/plan.png\", \"upload\": \"…\", \"sha256\": \"…\", \"size_bytes\": 5120}",
+        description: "Adds a file whose bytes were uploaded to a URL of upload_attachment within the last hour, after checking their size and SHA-256; the next sync writes it into the folder. With mode overwrite or upsert it replaces an existing file, if that has the expected_hash and a person has confirmed it. A file that already has this content stays unchanged, so the same call can be repeated. Example: {\"path\": \"media/plan.png\", \"upload\": \"…\", \"sha256\": \"…\", \"size_bytes\": 5120}",
         // The result reveals whether the file already has this content.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
@@ -163,11 +163,11 @@ impl Upload<'_> {
             Uploaded::Fresh(bytes) if bytes == self.bytes => {}
             Uploaded::Fresh(bytes) => return Err(self.is_another(&format!("has {bytes} bytes"))),
             Uploaded::Stale => {
-                let message = "what was uploaded is over an hour old, and may be gone soon: upload it again";
+                let message = "the upload is over an hour old, and may be deleted soon: upload the bytes again";
                 return Err(Error::new(Code::Conflict, Reason::UploadExpired, message));
             }
             Uploaded::Missing => {
-                let message = "nothing has been uploaded for this path by this id: PUT the bytes to the URL that upload_attachment gave you, then make this call again";
+                let message = "nothing was uploaded for this path with this id: PUT the bytes to the URL that upload_attachment gave you, then make this call again";
                 return Err(Error::not_found(Reason::UploadMissing, message));
             }
         }
@@ -198,9 +198,7 @@ impl Upload<'_> {
     }
 
     fn is_another(&self, what: &str) -> Error {
-        let message = format!(
-            "what was uploaded {what}: upload the bytes that are meant, with an upload_attachment of their own"
-        );
+        let message = format!("the uploaded file {what}: upload the right bytes, with another upload_attachment");
         Error::new(Code::Conflict, Reason::UploadMismatch, message).with("path", self.path.as_str())
     }
 }

@@ -60,7 +60,7 @@ impl Operation for DeleteAttachment {
     const INFO: Info = Info {
         name: "delete_attachment",
         title: "Delete an attachment",
-        description: "Takes a file that is no note out of the vault. It is kept in the trash unless hard is true. One that notes link to is deleted with force only, and when a person has confirmed it; so is whatever is deleted with hard. For a note take delete_note. Example: {\"path\": \"media/old.png\"}",
+        description: "Deletes a file that is not a note. It is kept in the trash unless hard is true. A file that notes link to is deleted only with force; this and hard need a person's confirmation. For a note take delete_note. Example: {\"path\": \"media/old.png\"}",
         // The result contains the number of notes that link to it.
         scopes: &[Scope::ReadVault, Scope::DeleteVault],
         destructive: true,

@@ -96,7 +96,7 @@ impl Operation for GetAttachment {
     const INFO: Info = Info {
         name: "get_attachment",
         title: "Get an attachment",
-        description: "Tells size, media type, time and hash of a file that is no note; with include_data also its bytes, in base64. All of them come or none: a picture that is too large is scaled down where the server can, any other file refused. With presign a URL to read them from, which needs no token and ends after 15 minutes. With page the text of that page of a PDF. To read a note take read_note. Example: {\"path\": \"media/plan.png\", \"include_data\": true}",
+        description: "Returns size, media type, time and hash of a file that is not a note; with include_data also its bytes, in base64, all or none: a picture that is too large is scaled down if the server can, any other file refused. With presign a URL to read them, which needs no token and expires after 15 minutes. With page the text of that page of a PDF. To read a note take read_note. Example: {\"path\": \"media/plan.png\", \"include_data\": true}",
         scopes: &[Scope::ReadVault],
         tags: &["attachments"],
         aliases: &[
@@ -210,7 +210,7 @@ fn page(found: &Found, number: usize, most: usize) -> Result<Page, Error> {
     let page = pages::page(&text, number).filter(|_| of > 0);
     let page = page.ok_or_else(|| {
         let message = match of {
-            0 => "no text was found in this file: leave page out, and take include_data".to_owned(),
+            0 => "this file has no extracted text: leave page out, and use include_data".to_owned(),
             of => format!("the file has {of} pages of text"),
         };
         invalid_input("page", &message).with("pages", of)
@@ -227,7 +227,7 @@ async fn url(context: &Context<'_>, found: &Found) -> Result<String, Error> {
     };
     url.ok_or_else(|| {
         let message = match found.record.blob {
-            Some(_) => "the store is no bucket, and makes no URLs: read the file with include_data",
+            Some(_) => "the store is not a bucket, and makes no URLs: read the file with include_data",
             None => "the file has no object of its own, since it is text: read it with include_data",
         };
         Error::bad_request(Reason::PresignUnsupported, message).with("field", "presign")

@@ -70,7 +70,7 @@ impl Operation for ListAttachments {
     const INFO: Info = Info {
         name: "list_attachments",
         title: "List attachments",
-        description: "Lists pictures, PDF, sound and video, or other files by extension, by path, with how many notes link to each; all of them, or those that are linked to or not. Example: {\"root\": \"media\", \"orphans_only\": true}",
+        description: "Lists pictures, PDF, sound and video, or other files by extension, by path, with how many notes link to each; all of them, or only those with or without links to them. Example: {\"root\": \"media\", \"orphans_only\": true}",
         scopes: &[Scope::ReadVault],
         tags: &["attachments"],
         aliases: &[Alias::Name("folder", "root"), Alias::Ignored("include_reference_count")],
@@ -82,10 +82,7 @@ impl Operation for ListAttachments {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Self::Output>, Error> {
         let Arguments { root, extensions, referenced_only, orphans_only, limit, cursor } = arguments;
         if referenced_only && orphans_only {
-            return Err(invalid_input(
-                "orphans_only",
-                "no file is linked to and not: give one of referenced_only, orphans_only",
-            ));
+            return Err(invalid_input("orphans_only", "give only one of referenced_only, orphans_only"));
         }
         if extensions.as_ref().is_some_and(|extensions| extensions.len() > MAX_EXTENSIONS) {
             return Err(invalid_input("extensions", &format!("name at most {MAX_EXTENSIONS}")));

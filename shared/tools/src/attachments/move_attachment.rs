@@ -63,7 +63,7 @@ impl Operation for MoveAttachment {
     const INFO: Info = Info {
         name: "move_attachment",
         title: "Move an attachment",
-        description: "Gives a file that is no note another path, with the same extension, and rewrites the links to it in all notes, in one commit. Nothing is moved if there is a file at the new path. A person has to confirm it where more than 10 links are rewritten. For a note take move_note. Example: {\"from\": \"inbox/plan.png\", \"to\": \"media/plan.png\"}",
+        description: "Moves a file that is not a note to another path, with the same extension, and updates the links to it in all notes, in one commit. Fails if there is a file at the new path. A person has to confirm updates of more than 10 links. For a note take move_note. Example: {\"from\": \"inbox/plan.png\", \"to\": \"media/plan.png\"}",
         // The result reveals the number of links to it.
         scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault],
         destructive: true,
@@ -117,7 +117,7 @@ fn ends(arguments: &Arguments) -> Result<(VaultPath, VaultPath), Error> {
     let to = attachments::new_path("to", &arguments.to, "moved", "move_note")?;
     let extension = |path: &VaultPath| path.file_name().rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
     let problem = match (from == to, extension(&from) == extension(&to)) {
-        (true, _) => "the file is there already",
+        (true, _) => "the file exists already",
         (_, false) => "a file keeps its extension",
         _ => return Ok((from, to)),
     };

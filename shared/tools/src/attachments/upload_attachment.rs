@@ -68,7 +68,7 @@ impl Operation for UploadAttachment {
     const INFO: Info = Info {
         name: "upload_attachment",
         title: "Begin to upload an attachment",
-        description: "Gives a URL to which anyone who has it can PUT the bytes of one file that is no note within 15 minutes, without a token and without passing them through here. Then commit_attachment puts the file into the vault, within the hour; until then nothing changes. The URL takes nothing but the bytes with this SHA-256, and takes them once. Stores that are no buckets make none. Example: {\"path\": \"media/plan.png\", \"sha256\": \"…\", \"size_bytes\": 5120}",
+        description: "Returns a URL to which anyone can PUT the bytes of one file that is not a note within 15 minutes, without a token and without passing them through here. Then commit_attachment adds the file to the vault, within the hour; until then nothing changes. The URL accepts only the bytes with this SHA-256, once. Only buckets make such URLs. Example: {\"path\": \"media/plan.png\", \"sha256\": \"…\", \"size_bytes\": 5120}",
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["attachments"],
         ..Info::HARMLESS
@@ -88,7 +88,7 @@ impl Operation for UploadAttachment {
         let upload = Id::random()?;
         let key = key(context, &path, sha256, upload);
         let unsupported = || {
-            let message = "the store is no bucket, and takes no uploads: put the file into the folder that `atlas sync` publishes";
+            let message = "the store is not a bucket, and accepts no uploads: put the file into the folder that `atlas sync` publishes";
             Error::bad_request(Reason::PresignUnsupported, message)
         };
         let request = mirror.url_to_upload(&key, URL_TIME).await?.ok_or_else(unsupported)?;

@@ -62,7 +62,7 @@ impl Operation for AddBookmark {
     const INFO: Info = Info {
         name: "add_bookmark",
         title: "Add a bookmark",
-        description: "Bookmarks a file, folder, heading, block, search or web page for the person, where Obsidian shows bookmarks. Does nothing if the same bookmark is there. Example: {\"type\": \"heading\", \"target\": \"Projects/Atlas.md#Next steps\", \"group\": \"Work\"}",
+        description: "Bookmarks a file, folder, heading, block, search or web page for the person, where Obsidian shows bookmarks. Does nothing if the same bookmark exists. Example: {\"type\": \"heading\", \"target\": \"Projects/Atlas.md#Next steps\", \"group\": \"Work\"}",
         // The result reveals existing bookmarks.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["bookmarks"],

@@ -36,7 +36,7 @@ impl Operation for RemoveBookmark {
     const INFO: Info = Info {
         name: "remove_bookmark",
         title: "Remove a bookmark",
-        description: "Removes a bookmark from the person's bookmarks in Obsidian; what it leads to stays. Take the id from list_bookmarks. Example: {\"id\": \"0f3a5c7e9b1d2f40\"}",
+        description: "Removes a bookmark from the person's bookmarks in Obsidian; its target stays. Take the id from list_bookmarks. Example: {\"id\": \"0f3a5c7e9b1d2f40\"}",
         // The result reveals existing bookmarks.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,

@@ -47,7 +47,7 @@ impl Operation for Find {
     const INFO: Info = Info {
         name: "find",
         title: "Find",
-        description: "Finds the notes whose file name, heading or text holds a term, whatever its case: file names first, then headings, then text. Returns paths with the nearest heading and an exact quote. For words ranked by how much notes say about them take search. Example: {\"term\": \"backup\"}",
+        description: "Finds the notes whose file name, heading or text contains a term, in any case: file names first, then headings, then text. Returns paths with the nearest heading and an exact quote. For notes ranked by words take search. Example: {\"term\": \"backup\"}",
         scopes: &[Scope::ReadVault],
         tags: &["search"],
         ..Info::HARMLESS

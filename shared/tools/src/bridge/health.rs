@@ -46,7 +46,7 @@ impl Operation for Health {
     const INFO: Info = Info {
         name: "health",
         title: "Health",
-        description: "Says that the service is up, its version, and the newest published generation of the vault, and when the vault was synced last. Example: {}",
+        description: "Returns that the service is up, its version, the newest published generation of the vault, and the time of its last sync. Example: {}",
         scopes: &[],
         tags: &["admin"],
         ..Info::HARMLESS

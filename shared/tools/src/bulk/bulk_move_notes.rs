@@ -80,7 +80,7 @@ impl Operation for BulkMoveNotes {
     const INFO: Info = Info {
         name: "bulk_move_notes",
         title: "Move many notes",
-        description: "Moves up to 100 notes in one commit, and updates the links that the moves would break. Notes may take each other's places. If one cannot be moved none is, and the error lists each (bulk_partial). It is a dry run unless dry_run is false; then a person has to confirm it. For one note take move_note. Example: {\"moves\": [{\"from\": \"Inbox/a.md\", \"to\": \"Projects/a.md\"}], \"dry_run\": false}",
+        description: "Moves up to 100 notes in one commit, and updates the links that the moves would break. Notes may swap their paths. If one cannot be moved none is, and the error lists each (bulk_partial). It is a dry run unless dry_run is false; then a person has to confirm it. For one note take move_note. Example: {\"moves\": [{\"from\": \"Inbox/a.md\", \"to\": \"Projects/a.md\"}], \"dry_run\": false}",
         // The result reveals the number of links to it.
         scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault, Scope::BulkVault],
         destructive: true,

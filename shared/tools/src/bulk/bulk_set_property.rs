@@ -77,7 +77,7 @@ impl Operation for BulkSetProperty {
     const INFO: Info = Info {
         name: "bulk_set_property",
         title: "Set a property of many notes",
-        description: "Gives up to 500 notes a property, in one commit; nothing else in them changes. Those that cannot be changed are left out, and results says of each whether it has the property and why not; if none can be, nothing is changed (bulk_partial). With stop_on_first_error none is changed after the first that cannot be. With dry_run nothing is changed and the same is told. A person has to confirm more than 50. For one note take update_frontmatter. Example: {\"paths\": [\"Projects/a.md\", \"Projects/b.md\"], \"key\": \"status\", \"value\": \"done\"}",
+        description: "Sets a property of up to 500 notes, in one commit; nothing else in them changes. Notes that cannot be changed are skipped, and results says for each whether the property was set, or why not; if none can be changed, the call fails (bulk_partial). With stop_on_first_error no note is changed after the first that cannot be. With dry_run nothing is changed and the results are the same. A person has to confirm more than 50. For one note take update_frontmatter. Example: {\"paths\": [\"Projects/a.md\", \"Projects/b.md\"], \"key\": \"status\", \"value\": \"done\"}",
         scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::BulkVault],
         destructive: true,
         tags: &["properties", "bulk"],

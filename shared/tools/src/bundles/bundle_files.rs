@@ -56,7 +56,7 @@ impl Operation for BundleFiles {
     const INFO: Info = Info {
         name: "bundle_files",
         title: "Bundle files",
-        description: "Gives the texts of up to 200 notes as one text, in the order in which they are named and up to a size. To read notes each for itself take read_notes. Example: {\"paths\": [\"Projects/a.md\", \"Projects/b.md\"]}",
+        description: "Returns the texts of up to 200 notes as one text, in the given order and up to a size. To read notes separately take read_notes. Example: {\"paths\": [\"Projects/a.md\", \"Projects/b.md\"]}",
         scopes: &[Scope::ReadVault],
         tags: &["bundles", "notes"],
         ..Info::HARMLESS

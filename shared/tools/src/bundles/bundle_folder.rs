@@ -65,7 +65,7 @@ impl Operation for BundleFolder {
     const INFO: Info = Info {
         name: "bundle_folder",
         title: "Bundle a folder",
-        description: "Gives the texts of all notes of a folder, and of the folders in it, as one text, in path order and up to a size. Example: {\"root\": \"Projects\"}",
+        description: "Returns the texts of all notes of a folder, and of the folders in it, as one text, in path order and up to a size. Example: {\"root\": \"Projects\"}",
         scopes: &[Scope::ReadVault],
         tags: &["bundles", "notes"],
         ..Info::HARMLESS

@@ -66,7 +66,7 @@ impl Operation for CreateCanvas {
     const INFO: Info = Info {
         name: "create_canvas",
         title: "Create a canvas",
-        description: "Creates a canvas (.canvas, JSON Canvas 1.0) with nodes and edges. If there is one at the path, it fails; with overwrite it replaces it, once a person has confirmed it. To change a canvas take update_canvas. Example: {\"path\": \"Boards/Plan.canvas\", \"nodes\": [{\"id\": \"a\", \"type\": \"file\", \"file\": \"Projects/Atlas.md\", \"x\": 0, \"y\": 0, \"width\": 400, \"height\": 300}]}",
+        description: "Creates a canvas (.canvas, JSON Canvas 1.0) with nodes and edges. Fails if one exists at the path; with overwrite it is replaced, after a person has confirmed it. To change a canvas take update_canvas. Example: {\"path\": \"Boards/Plan.canvas\", \"nodes\": [{\"id\": \"a\", \"type\": \"file\", \"file\": \"Projects/Atlas.md\", \"x\": 0, \"y\": 0, \"width\": 400, \"height\": 300}]}",
         scopes: &[Scope::WriteVault],
         destructive: true,
         tags: &["canvas"],
@@ -93,7 +93,7 @@ impl Operation for CreateCanvas {
         let create = |before: Option<&str>| {
             if before.is_some() && !overwrite {
                 let message = format!(
-                    "there is a canvas at {path} already: change it with update_canvas, choose another path, or set overwrite"
+                    "a canvas exists at {path} already: change it with update_canvas, choose another path, or set overwrite"
                 );
                 return Err(Error::new(Code::Conflict, Reason::NoteExists, message).with("path", path.as_str()));
             }

@@ -98,7 +98,7 @@ impl Operation for QueryCanvas {
     const INFO: Info = Info {
         name: "query_canvas",
         title: "Find nodes of canvases",
-        description: "Finds the nodes of some or all canvases that are of a type or color, show a file, have a text, or an edge to a node. Read a whole canvas with read_canvas. Example: {\"filter\": {\"type\": \"file\", \"file_path_contains\": \"Projects/\"}}",
+        description: "Finds the nodes of some or all canvases by type, color, file, text, or an edge to a node. Read a whole canvas with read_canvas. Example: {\"filter\": {\"type\": \"file\", \"file_path_contains\": \"Projects/\"}}",
         scopes: &[Scope::ReadVault],
         tags: &["canvas"],
         ..Info::HARMLESS
@@ -139,7 +139,7 @@ impl Operation for QueryCanvas {
                 }
                 if bytes > MAX_TEXT_BYTES {
                     let message = format!(
-                        "the canvases have {bytes} bytes, of which at most {MAX_TEXT_BYTES} are looked through: name a root or paths"
+                        "the canvases have {bytes} bytes; at most {MAX_TEXT_BYTES} are searched: name a root or paths"
                     );
                     return Err(Error::new(Code::TooLarge, Reason::NotesTooLarge, message));
                 }

@@ -80,7 +80,7 @@ impl Operation for UpdateCanvas {
     const INFO: Info = Info {
         name: "update_canvas",
         title: "Change a canvas",
-        description: "Adds, removes and changes nodes and edges of a canvas by their ids, and leaves every other byte of the file as it is. Read the ids with read_canvas. A person has to confirm that more than 10 nodes are removed. Example: {\"path\": \"Boards/Plan.canvas\", \"update_nodes\": {\"a\": {\"color\": \"4\"}}, \"add_edges\": [{\"fromNode\": \"a\", \"toNode\": \"b\"}]}",
+        description: "Adds, removes and changes nodes and edges of a canvas by their ids, and keeps every other byte of the file. Read the ids with read_canvas. A person has to confirm the removal of more than 10 nodes. Example: {\"path\": \"Boards/Plan.canvas\", \"update_nodes\": {\"a\": {\"color\": \"4\"}}, \"add_edges\": [{\"fromNode\": \"a\", \"toNode\": \"b\"}]}",
         // The result reveals the canvas's content.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,

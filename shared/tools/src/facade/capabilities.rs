@@ -175,7 +175,7 @@ fn decoded<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, Erro
 }
 
 fn finder() -> Tool {
-    let description = "Finds what else can be done with the vault: tags, daily notes, attachments, bookmarks, bundles of notes, several edits at once, bulk changes, copies, undo, old versions and more. Returns the capabilities that fit the query, best first, each with its inputSchema, for call_capability. Example: {\"query\": \"add text to today's daily note\"}";
+    let description = "Finds more capabilities for the vault: tags, daily notes, attachments, bookmarks, bundles of notes, several edits at once, bulk changes, copies, undo, old versions and more. Returns the capabilities that fit the query, best first, each with its inputSchema, for call_capability. Example: {\"query\": \"add text to today's daily note\"}";
     let properties = json!({
         "query": {
             "description": "A few words for what you want to do; if not given, all capabilities are listed, without their schemas.",

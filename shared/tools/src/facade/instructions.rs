@@ -18,11 +18,11 @@ const SENTENCES: &[(&[&str], &str)] = &[
     ),
     (
         &["atlas_pack"],
-        "Before you change code, call `atlas_pack` with the task: it returns the files and sections that say most about it.",
+        "Before you change code, call `atlas_pack` with the task: it returns the most relevant files and sections.",
     ),
     (
         &["atlas_find_duplicates"],
-        "Before you write a new function, call `atlas_find_duplicates` with its intent, and use what is there already.",
+        "Before you write a new function, call `atlas_find_duplicates` with its intent, and use existing code.",
     ),
     (&["context_current"], "To see what is being worked on now, call `context_current`."),
     (
@@ -31,7 +31,7 @@ const SENTENCES: &[(&[&str], &str)] = &[
     ),
     (
         &["write_note", "read_note"],
-        "Read a note before you replace it whole, and send its `sha256` as `if_match`: then nobody's later change is lost.",
+        "Read a note before you replace it whole, and send its `sha256` as `if_match`: then no later change is lost.",
     ),
     (&["note_upsert", "note_read"], "Read a note before you replace it."),
     (

@@ -38,7 +38,7 @@ impl Operation for FindLinkCycles {
     const INFO: Info = Info {
         name: "find_link_cycles",
         title: "Find cycles of links",
-        description: "Lists chains of links that lead back to where they begin, the shortest first: a pair that leads to each other is the shortest. Example: {\"limit\": 20}",
+        description: "Lists cycles of links, chains that lead back to their first note, the shortest first: two notes that link to each other are the shortest. Example: {\"limit\": 20}",
         scopes: &[Scope::ReadVault],
         tags: &["links"],
         ..Info::HARMLESS

@@ -48,7 +48,7 @@ impl Operation for GetLinkStrength {
     const INFO: Info = Info {
         name: "get_link_strength",
         title: "Strength of a connection",
-        description: "Says how closely two notes are connected, from 0 to 1: whether one leads to the other, how many lead to both or are led to by both, and how far apart they are. Example: {\"from\": \"Projects/Atlas.md\", \"to\": \"People/Ada.md\"}",
+        description: "Measures how closely two notes are connected, from 0 to 1: whether one links to the other, how many notes link to both or are linked from both, and how far apart they are. Example: {\"from\": \"Projects/Atlas.md\", \"to\": \"People/Ada.md\"}",
         scopes: &[Scope::ReadVault],
         tags: &["links"],
         ..Info::HARMLESS

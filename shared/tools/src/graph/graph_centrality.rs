@@ -72,7 +72,7 @@ impl Operation for GraphCentrality {
     const INFO: Info = Info {
         name: "graph_centrality",
         title: "Most central notes",
-        description: "Lists the notes that matter most to the vault's graph of links: by PageRank, or with metric betweenness those that connect parts of it. Example: {\"metric\": \"betweenness\", \"limit\": 10}",
+        description: "Lists the most central notes of the vault's graph of links: by PageRank, or with metric betweenness those that connect parts of it. Example: {\"metric\": \"betweenness\", \"limit\": 10}",
         scopes: &[Scope::ReadVault],
         tags: &["links"],
         ..Info::HARMLESS

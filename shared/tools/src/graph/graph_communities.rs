@@ -59,13 +59,13 @@ pub struct Community {
 }
 
 const MEANINGFUL: f64 = 0.3;
-const CHANCE: &str = "The modularity is below 0.3: these groups are hardly more than chance. Do not present them as the topics of the vault.";
+const CHANCE: &str = "The modularity is below 0.3: these groups are hardly better than chance. Do not present them as the topics of the vault.";
 
 impl Operation for GraphCommunities {
     const INFO: Info = Info {
         name: "graph_communities",
         title: "Communities of notes",
-        description: "Groups the notes of the vault by their links (Louvain): the notes of a group link to each other more than to others. Look at `meaningful` before you call the groups topics. Example: {\"min_size\": 5}",
+        description: "Groups the notes of the vault by their links (Louvain): the notes of a group link to each other more than to others. Check `meaningful` before you call the groups topics. Example: {\"min_size\": 5}",
         scopes: &[Scope::ReadVault],
         tags: &["links"],
         aliases: &[Alias::Ignored("seed")],

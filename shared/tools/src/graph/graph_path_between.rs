@@ -64,7 +64,7 @@ impl Operation for GraphPathBetween {
     const INFO: Info = Info {
         name: "graph_path_between",
         title: "Path between two notes",
-        description: "Finds a shortest chain of links and backlinks from one note to another, and says how each step is connected. With directed it only follows links. For all that is near one note take graph_neighbors. Example: {\"from\": \"Projects/Atlas.md\", \"to\": \"People/Ada.md\"}",
+        description: "Finds a shortest chain of links and backlinks from one note to another, with the kind of each step. With directed it only follows links. For all notes near one take graph_neighbors. Example: {\"from\": \"Projects/Atlas.md\", \"to\": \"People/Ada.md\"}",
         scopes: &[Scope::ReadVault],
         tags: &["links"],
         ..Info::HARMLESS

@@ -105,7 +105,7 @@ impl Operation for SuggestLinks {
     const INFO: Info = Info {
         name: "suggest_links",
         title: "Suggest links",
-        description: "Suggests links that a note lacks: files whose name or alias its text mentions, with the lines and what to write there, and files that are near it in the graph. Write one with edit_note or link_add. Example: {\"path\": \"Projects/Atlas.md\"}",
+        description: "Suggests links that a note lacks: files whose name or alias its text mentions, with the lines and the links to write there, and files that are near it in the graph. Write one with edit_note or link_add. Example: {\"path\": \"Projects/Atlas.md\"}",
         scopes: &[Scope::ReadVault],
         tags: &["links"],
         ..Info::HARMLESS

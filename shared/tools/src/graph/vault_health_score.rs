@@ -68,7 +68,7 @@ impl Operation for VaultHealthScore {
     const INFO: Info = Info {
         name: "vault_health_score",
         title: "Health of the links",
-        description: "Scores how well the vault's notes are connected, from 0 to 100, and says what was counted: orphans, links that lead nowhere, hubs and cycles. Example: {}",
+        description: "Scores how well the vault's notes are connected, from 0 to 100, with the counts behind the score: orphans, unresolved links, hubs and cycles. Example: {}",
         scopes: &[Scope::ReadVault],
         tags: &["links"],
         ..Info::HARMLESS

@@ -116,7 +116,7 @@ impl Operation for AtlasFindDuplicates {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let intent = Intent::of(arguments.intent.as_str());
         if intent.is_empty() {
-            let message = "intent: name what is to be written, by a word or more";
+            let message = "intent: describe what is to be written in a word or more";
             return Err(Error::bad_request(Reason::QueryInvalid, message).with("field", "intent"));
         }
         let named = |view: View| {

@@ -52,7 +52,7 @@ impl Operation for AtlasIndex {
     const INFO: Info = Info {
         name: "atlas_index",
         title: "State of the index",
-        description: "Tells which generation of the vault is indexed, since when, and how much it has. The index is made by the host of the vault: vault_sync asks for a newer one. Example: {}",
+        description: "Returns which generation of the vault is indexed, since when, and its size. The host of the vault builds the index: vault_sync requests a newer one. Example: {}",
         scopes: &[Scope::ReadVault],
         tags: &["sync"],
         ..Info::HARMLESS

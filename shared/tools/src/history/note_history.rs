@@ -70,7 +70,7 @@ impl Operation for NoteHistory {
     const INFO: Info = Info {
         name: "note_history",
         title: "History of a note",
-        description: "Lists the versions of a note, newest first: generation, hash, size, and who wrote it when, by which operation, and why. To see an old version, call read_note with its generation; to bring it back, take restore_note. Example: {\"path\": \"Projects/Atlas.md\"}",
+        description: "Lists the versions of a note, newest first: generation, hash, size, author, time, operation and reason. To read an old version, call read_note with its generation; to restore it, take restore_note. Example: {\"path\": \"Projects/Atlas.md\"}",
         scopes: &[Scope::ReadVault],
         tags: &["history"],
         ..Info::HARMLESS
@@ -129,7 +129,7 @@ impl Operation for NoteHistory {
             snapshot = older;
         }
         if versions.is_empty() {
-            let message = format!("there is no note at {path}, or none that old is kept");
+            let message = format!("there is no note at {path}, or no version that old is kept");
             return Err(Error::not_found(Reason::NoteNotFound, message).with("path", path));
         }
         Ok(Answer { value: Output { path: path.to_owned(), versions, before }, generation: newest.generation })

@@ -46,7 +46,7 @@ impl Operation for RestoreNote {
     const INFO: Info = Info {
         name: "restore_note",
         title: "Restore a note",
-        description: "Brings back an old version of a note: makes it again what it was at a generation (see note_history), or takes it out of the trash if no generation is given. That is a new version: nothing is taken out of its history. If there is another note at the path now, pass its sha256 as if_match. Example: {\"path\": \"Projects/Atlas.md\", \"generation\": 12, \"if_match\": \"…\"}",
+        description: "Restores an old version of a note: brings back its text at a generation (see note_history), or takes it out of the trash if no generation is given. This makes a new version: the history stays complete. If there is another note at the path now, pass its sha256 as if_match. Example: {\"path\": \"Projects/Atlas.md\", \"generation\": 12, \"if_match\": \"…\"}",
         scopes: &[Scope::WriteVault],
         destructive: true,
         tags: &["notes", "history"],
@@ -95,7 +95,7 @@ async fn version(context: &Context<'_>, path: &VaultPath, generation: u64) -> Re
     let has_text = |record: &Record| record.blob.is_none();
     let Some(found) = notes::find(&snapshot, path.as_str(), has_text).await? else {
         let message =
-            format!("there was no note at {path} at generation {generation}: note_history lists when there was");
+            format!("there was no note at {path} at generation {generation}: note_history lists its versions");
         return Err(Error::not_found(Reason::NoteNotFound, message).with("path", path.as_str()));
     };
     if found.record.blob.is_some() {

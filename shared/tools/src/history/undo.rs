@@ -167,8 +167,7 @@ impl Undo<'_> {
             return Err(none_such());
         }
         if places > snapshots.len() {
-            let message =
-                "the generation before is no longer kept, so what it had cannot be had again: name later ones";
+            let message = "the generation before is no longer kept, so its texts cannot be restored: name later ones";
             return Err(Error::not_found(Reason::GenerationNotFound, message));
         }
         snapshots.truncate(places);
@@ -217,7 +216,7 @@ impl Undo<'_> {
         }
         if allowed.len() > MAX_FILES {
             let message = format!(
-                "the commits changed {} files; one call takes back at most {MAX_FILES}: name a later time, or single generations",
+                "the commits changed {} files; one call undoes at most {MAX_FILES}: name a later time, or single generations",
                 allowed.len()
             );
             return Err(Error::new(Code::TooLarge, Reason::TooMuchWork, message));
@@ -283,7 +282,7 @@ impl Undo<'_> {
                 match thrown {
                     Some(thrown) if was.record.kind == Kind::Note => batch.take_from_trash(path, &thrown, None),
                     _ if was.record.blob.is_some() => {
-                        return Ok(Err(format!("it is no text: `atlas export --at {}` has it", before.generation())));
+                        return Ok(Err(format!("it is not text: `atlas export --at {}` has it", before.generation())));
                     }
                     _ => batch.put(self.version(path, &was, now.as_ref())?, now.as_ref()),
                 }

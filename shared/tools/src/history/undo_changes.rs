@@ -61,7 +61,7 @@ impl Operation for UndoChanges {
     const INFO: Info = Info {
         name: "undo_changes",
         title: "Undo changes",
-        description: "Takes back what one commit did (generation), or all commits of a caller (by) or a session (of_session), in one new commit. A file that somebody else changed since stays as it is and is listed. Nothing is taken out of the history. It is a dry run unless dry_run is false; then a person has to confirm it. Looks through the newest 500 generations. For one note take restore_note. Example: {\"generation\": 12, \"dry_run\": false}",
+        description: "Undoes the changes of one commit (generation), or of all commits of a caller (by) or a session (of_session), in one new commit. A file that somebody else changed since stays unchanged and is listed. The history stays complete. It is a dry run unless dry_run is false; then a person has to confirm it. Searches the newest 500 generations. For one note take restore_note. Example: {\"generation\": 12, \"dry_run\": false}",
         scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault, Scope::BulkVault],
         destructive: true,
         tags: &["history", "bulk"],
@@ -115,12 +115,12 @@ fn which(arguments: &Arguments) -> Result<Which, Error> {
         Some(1) => Err(invalid_input("generation", "the first one is the vault itself: name a later one")),
         Some(generation) if by.is_none() && session.is_none() && since.is_none() => Ok(Which::Generation(generation)),
         None if by.is_some() || session.is_some() => match *arguments.upto {
-            None if !arguments.dry_run => Err(invalid_input("upto", "name the generation that the dry run told")),
+            None if !arguments.dry_run => Err(invalid_input("upto", "pass the generation of the dry run")),
             upto => Ok(Which::All { by, session, since, upto: upto.unwrap_or(u64::MAX) }),
         },
         _ => Err(invalid_input(
             "generation",
-            "name either a generation, or a caller (by) or a session (of_session), and maybe since when",
+            "give either a generation, or a caller (by) or a session (of_session), and optionally since",
         )),
     }
 }

@@ -53,7 +53,7 @@ impl Operation for AddKanbanCard {
     const INFO: Info = Info {
         name: "add_kanban_card",
         title: "Add a card to a Kanban board",
-        description: "Adds a card to a column of a board of the plugin Kanban, as the plugin writes it, and leaves the rest as it is. Read the columns with read_kanban_board. Example: {\"path\": \"Projects/Board.md\", \"column\": \"Todo\", \"text\": \"Call Ada\"}",
+        description: "Adds a card to a column of a board of the plugin Kanban, as the plugin writes it, and keeps the rest. Read the columns with read_kanban_board. Example: {\"path\": \"Projects/Board.md\", \"column\": \"Todo\", \"text\": \"Call Ada\"}",
         // The result reveals the board's columns.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["tasks"],

@@ -54,7 +54,7 @@ impl Operation for MoveKanbanCard {
     const INFO: Info = Info {
         name: "move_kanban_card",
         title: "Move a card of a Kanban board",
-        description: "Moves a card with all its lines to another column of a board of the plugin Kanban. It is checked where it comes into a column of done cards, and open again where it leaves one. Example: {\"path\": \"Projects/Board.md\", \"from_column\": \"Todo\", \"to_column\": \"Done\", \"card_text\": \"Call Ada\"}",
+        description: "Moves a card with all its lines to another column of a board of the plugin Kanban. It is checked when it enters a column of done cards, and unchecked when it leaves one. Example: {\"path\": \"Projects/Board.md\", \"from_column\": \"Todo\", \"to_column\": \"Done\", \"card_text\": \"Call Ada\"}",
         // The result reveals the board's columns.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["tasks"],

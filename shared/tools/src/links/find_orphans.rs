@@ -55,7 +55,7 @@ impl Operation for FindOrphans {
     const INFO: Info = Info {
         name: "find_orphans",
         title: "Find orphans",
-        description: "Lists the notes that no other note links to or embeds, by path. For files that are no notes take list_attachments with orphans_only. Example: {\"root\": \"Projects\"}",
+        description: "Lists the notes that no other note links to or embeds, by path. For files that are not notes take list_attachments with orphans_only. Example: {\"root\": \"Projects\"}",
         scopes: &[Scope::ReadVault],
         tags: &["links"],
         aliases: &[Alias::Name("folder", "root"), Alias::Only("require_no_outgoing", "false")],

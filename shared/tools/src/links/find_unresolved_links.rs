@@ -72,7 +72,7 @@ impl Operation for FindUnresolvedLinks {
     const INFO: Info = Info {
         name: "find_unresolved_links",
         title: "Find unresolved links",
-        description: "Lists the links and embeds that lead to no file, by target, or by note and target, with the lines they stand on. Example: {\"root\": \"Projects\"}",
+        description: "Lists the links and embeds that lead to no file, by target, or by note and target, with their lines. Example: {\"root\": \"Projects\"}",
         scopes: &[Scope::ReadVault],
         tags: &["links"],
         aliases: &[Alias::Name("folder", "root")],

@@ -68,7 +68,7 @@ impl Operation for GetBacklinks {
     const INFO: Info = Info {
         name: "get_backlinks",
         title: "Get backlinks",
-        description: "Lists the notes that link to a note or another file, and how often each does; with include_context also the lines of the links. Links mean what they mean in Obsidian. Example: {\"path\": \"Projects/Atlas.md\", \"include_context\": true}",
+        description: "Lists the notes that link to a note or another file, and how often each does; with include_context also the lines of the links. Links are resolved as in Obsidian. Example: {\"path\": \"Projects/Atlas.md\", \"include_context\": true}",
         scopes: &[Scope::ReadVault],
         tags: &["links"],
         ..Info::HARMLESS

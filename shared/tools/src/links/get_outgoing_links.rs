@@ -87,7 +87,7 @@ impl Operation for GetOutgoingLinks {
     const INFO: Info = Info {
         name: "get_outgoing_links",
         title: "Get outgoing links",
-        description: "Lists to which notes and files a note links: its wikilinks, markdown links and embeds, with the files that they mean, as in Obsidian, and the lines. For the links to it take get_backlinks. Example: {\"path\": \"Projects/Atlas.md\"}",
+        description: "Lists the notes and files that a note links to: its wikilinks, markdown links and embeds, with the files that they mean, as in Obsidian, and the lines. For the links to it take get_backlinks. Example: {\"path\": \"Projects/Atlas.md\"}",
         scopes: &[Scope::ReadVault],
         tags: &["links"],
         aliases: &[Alias::Only("include_embeds", "true")],

@@ -84,7 +84,7 @@ impl Operation for PruneHubLinks {
     const INFO: Info = Info {
         name: "prune_hub_links",
         title: "Prune the links of a hub",
-        description: "Takes links out of a note that has too many: those to files that few notes link to (drop_below_score, keep_top_n), bare list items (drop_unannotated_list_items), links without text around them (drop_no_prose_context), or those of which a JSONLogic condition does not hold (jsonlogic). What a link shows stays in the text; a list item with nothing else goes. It is a dry run unless dry_run is false; then a person has to confirm it. Example: {\"path\": \"Home.md\", \"policy\": {\"kind\": \"drop_unannotated_list_items\"}, \"dry_run\": false}",
+        description: "Removes links from a note that has too many: those to files that few notes link to (drop_below_score, keep_top_n), bare list items (drop_unannotated_list_items), links without text around them (drop_no_prose_context), or those that do not meet a JSONLogic condition (jsonlogic). The display text of a link stays; a list item with nothing else is removed. It is a dry run unless dry_run is false; then a person has to confirm it. Example: {\"path\": \"Home.md\", \"policy\": {\"kind\": \"drop_unannotated_list_items\"}, \"dry_run\": false}",
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["links"],
@@ -167,8 +167,7 @@ impl Pruning<'_> {
             links.iter().zip(reasons).filter_map(|(link, reason)| Some((link, reason?))).take(self.most).collect();
         let dropped: Vec<&LinkOccurrence> = going.iter().map(|(link, _)| *link).collect();
         let pruned = remove_links(note, &dropped).ok_or_else(|| {
-            let message =
-                format!("links of {} cannot be told apart from what is around them: use edit_note", self.path);
+            let message = format!("links of {} cannot be separated from their surroundings: use edit_note", self.path);
             Error::bad_request(Reason::LinkImpossible, message).with("path", self.path.as_str())
         })?;
         let removed = going.into_iter().map(|(link, reason)| Removed {

@@ -94,7 +94,7 @@ impl Operation for RewriteLink {
     const INFO: Info = Info {
         name: "rewrite_link",
         title: "Rewrite links",
-        description: "Gives all links to a note or another file a new target, in every note or in those of a folder, in one commit: wikilinks, embeds and markdown links, with what they show and the part they point to as it was. Links that lead nowhere are found by their text. It is a dry run unless dry_run is false; then a person has to confirm it. To rename a note with its links take move_note. Example: {\"from_target\": \"Old name\", \"to_target\": \"New name\", \"dry_run\": false}",
+        description: "Gives all links to a note or another file a new target, in every note or in those of a folder, in one commit: wikilinks, embeds and markdown links, which keep their display text and subpath. Unresolved links are found by their text. It is a dry run unless dry_run is false; then a person has to confirm it. To rename a note with its links take move_note. Example: {\"from_target\": \"Old name\", \"to_target\": \"New name\", \"dry_run\": false}",
         scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::BulkVault],
         destructive: true,
         tags: &["links", "bulk"],

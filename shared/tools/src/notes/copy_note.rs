@@ -65,7 +65,7 @@ impl Operation for CopyNote {
     const INFO: Info = Info {
         name: "copy_note",
         title: "Copy a note",
-        description: "Makes another note with the same text. Its links are rewritten where they would mean something else at the new path. A person has to confirm a copy into another folder. Example: {\"from\": \"Templates/Meeting.md\", \"to\": \"Meetings/2026-11-24.md\"}",
+        description: "Copies a note to another path. Links that would mean something else there are updated. A person has to confirm a copy into another folder. Example: {\"from\": \"Templates/Meeting.md\", \"to\": \"Meetings/2026-11-24.md\"}",
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["notes", "links"],
         idempotent: true,

@@ -58,7 +58,7 @@ impl Operation for DeleteNote {
     const INFO: Info = Info {
         name: "delete_note",
         title: "Delete a note",
-        description: "Puts a note into the trash, from where restore_note brings it back. With hard the trash keeps nothing, but older generations still have the note. Send the sha256 that you read as if_match, so that nobody's later change is deleted unseen. A person has to confirm it. Example: {\"path\": \"Inbox/Old.md\"}",
+        description: "Moves a note to the trash, from which restore_note restores it. With hard the trash keeps nothing, but older generations still have the note. Send the sha256 that you read as if_match, so that no later change is deleted unseen. A person has to confirm it. Example: {\"path\": \"Inbox/Old.md\"}",
         scopes: &[Scope::DeleteVault],
         destructive: true,
         tags: &["notes"],

@@ -58,7 +58,7 @@ impl Operation for EditNote {
     const INFO: Info = Info {
         name: "edit_note",
         title: "Edit a note",
-        description: "Changes parts of a note and leaves every other byte as it is: append, prepend, replace_text, replace_section, append_to_section, insert_before, insert_after, set_property, remove_property, merge_properties. All edits are made or none. A target that is missing or ambiguous changes nothing; the error lists what it could be. A person has to confirm edits that take away most of a note, or its frontmatter. For one place take patch_note. Example: {\"path\": \"Projects/Atlas.md\", \"edits\": [{\"op\": \"append_to_section\", \"target\": {\"heading\": [\"Tasks\"]}, \"text\": \"- [ ] Call Ada\"}, {\"op\": \"set_property\", \"name\": \"status\", \"value\": \"active\"}]}",
+        description: "Changes parts of a note and keeps every other byte: append, prepend, replace_text, replace_section, append_to_section, insert_before, insert_after, set_property, remove_property, merge_properties. All edits are made or none. A target that is missing or ambiguous changes nothing; the error lists what it could be. A person has to confirm edits that remove most of a note, or its frontmatter. For one place take patch_note. Example: {\"path\": \"Projects/Atlas.md\", \"edits\": [{\"op\": \"append_to_section\", \"target\": {\"heading\": [\"Tasks\"]}, \"text\": \"- [ ] Call Ada\"}, {\"op\": \"set_property\", \"name\": \"status\", \"value\": \"active\"}]}",
         // Errors reveal parts of the note.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,

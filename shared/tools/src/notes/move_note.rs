@@ -70,7 +70,7 @@ impl Operation for MoveNote {
     const INFO: Info = Info {
         name: "move_note",
         title: "Move a note",
-        description: "Moves or renames a note, and updates the links to it in all notes: wikilinks, embeds and markdown links. If there is a note at the new path nothing is moved, unless overwrite_target puts that into the trash. A person has to confirm it. Example: {\"from\": \"Inbox/Atlas.md\", \"to\": \"Projects/Atlas.md\"}",
+        description: "Moves or renames a note, and updates the links to it in all notes: wikilinks, embeds and markdown links. Fails if there is a note at the new path, unless overwrite_target moves that to the trash. A person has to confirm it. Example: {\"from\": \"Inbox/Atlas.md\", \"to\": \"Projects/Atlas.md\"}",
         // The result reveals the number of links to it.
         scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault],
         destructive: true,

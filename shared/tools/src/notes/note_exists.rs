@@ -35,7 +35,7 @@ impl Operation for NoteExists {
     const INFO: Info = Info {
         name: "note_exists",
         title: "Is there a note",
-        description: "Tells whether there is a file or a folder at a path, without reading it. A folder is there if it has a file. Example: {\"path\": \"Projects/Atlas.md\"}",
+        description: "Returns whether there is a file or a folder at a path, without reading it. A folder exists if it contains a file. Example: {\"path\": \"Projects/Atlas.md\"}",
         scopes: &[Scope::ReadVault],
         tags: &["notes"],
         ..Info::HARMLESS

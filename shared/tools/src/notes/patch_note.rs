@@ -173,7 +173,7 @@ impl Arguments {
         if self.expected_occurrences.get() != 1 {
             return Err(invalid_input(
                 "expected_occurrences",
-                "leave it out with an operation: the text must be there once",
+                "leave it out with an operation: the text must occur once",
             ));
         }
         let anchor = match (&*self.anchor, &*self.target_heading) {

@@ -64,7 +64,7 @@ impl Operation for ReadNotes {
     const INFO: Info = Info {
         name: "read_notes",
         title: "Read several notes",
-        description: "Returns the texts and properties of up to 50 notes, of one state of the vault. What cannot be read is told for each path; long notes are read with read_note, in pages. Example: {\"paths\": [\"Projects/a.md\", \"Projects/b.md\"]}",
+        description: "Returns the texts and properties of up to 50 notes, of one state of the vault. Paths that cannot be read get an error each; long notes are read with read_note, in pages. Example: {\"paths\": [\"Projects/a.md\", \"Projects/b.md\"]}",
         scopes: &[Scope::ReadVault],
         tags: &["notes"],
         ..Info::HARMLESS

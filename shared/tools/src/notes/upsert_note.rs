@@ -37,7 +37,7 @@ impl Operation for UpsertNote {
     const INFO: Info = Info {
         name: "upsert_note",
         title: "Create a note or add to it",
-        description: "Creates the note at a path with this text and these properties; if there is one already, adds the text to its end, on a line of its own, and leaves everything else as it is. To replace a note take write_note; to add to one that must be there, append_note. Example: {\"path\": \"Log.md\", \"content\": \"Deployed 1.2\"}",
+        description: "Creates the note at a path with this text and these properties; if one exists already, adds the text to its end, on a line of its own, and keeps everything else. To replace a note take write_note; to add to one that must exist, append_note. Example: {\"path\": \"Log.md\", \"content\": \"Deployed 1.2\"}",
         scopes: &[Scope::WriteVault],
         tags: &["notes"],
         idempotent: true,

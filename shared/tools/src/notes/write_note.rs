@@ -117,7 +117,7 @@ impl Operation for WriteNote {
     const INFO: Info = Info {
         name: "write_note",
         title: "Write a note",
-        description: "Creates the note at a path; or replaces it whole, with if_match and the sha256 that you read. If there is a note already, or it changed meanwhile, nothing is written, and the error has the sha256 that is there. To change a part of a note take patch_note, to add to one append_note. Example: {\"path\": \"Ideas/New.md\", \"content\": \"# New\\n\\nFirst thoughts\\n\"}",
+        description: "Creates the note at a path; or replaces it whole, with if_match and the sha256 that you read. If a note already exists, or it changed meanwhile, nothing is written, and the error has its sha256. To change a part of a note take patch_note, to add to one append_note. Example: {\"path\": \"Ideas/New.md\", \"content\": \"# New\\n\\nFirst thoughts\\n\"}",
         scopes: &[Scope::WriteVault],
         destructive: true,
         tags: &["notes"],

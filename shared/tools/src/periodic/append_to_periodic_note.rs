@@ -68,7 +68,7 @@ impl Operation for AppendToPeriodicNote {
     const INFO: Info = Info {
         name: "append_to_periodic_note",
         title: "Append to a periodic note",
-        description: "Adds text to today's daily note, or to the daily, weekly, monthly, quarterly or yearly note of a day: at its end, or at the end of the section of a heading. The note and the heading are made if they are not there. Example: {\"period\": \"daily\", \"heading\": \"Tasks\", \"content\": \"- [ ] Call Ada\"}",
+        description: "Adds text to today's daily note, or to the daily, weekly, monthly, quarterly or yearly note of a day: at its end, or at the end of the section of a heading. A missing note or heading is created. Example: {\"period\": \"daily\", \"heading\": \"Tasks\", \"content\": \"- [ ] Call Ada\"}",
         // The result reveals whether the heading exists.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["periodic", "notes"],

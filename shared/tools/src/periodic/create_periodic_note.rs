@@ -56,7 +56,7 @@ impl Operation for CreatePeriodicNote {
     const INFO: Info = Info {
         name: "create_periodic_note",
         title: "Create a periodic note",
-        description: "Makes the daily, weekly, monthly, quarterly or yearly note of a day, where the vault's own settings say and from the template that they name, with {{date}}, {{time}} and {{title}} filled in; what other plugins fill in stays as it is written. Fails if the note is there. To have it whether it is there or not take find_or_create_periodic_note. Example: {\"period\": \"daily\"}",
+        description: "Creates the daily, weekly, monthly, quarterly or yearly note of a day, at the path and from the template in the vault's own settings, with {{date}}, {{time}} and {{title}} filled in; placeholders of other plugins stay unchanged. Fails if the note exists. To get it in any case take find_or_create_periodic_note. Example: {\"period\": \"daily\"}",
         // The call reads a template.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["periodic", "notes"],

@@ -52,7 +52,7 @@ impl Operation for FindOrCreatePeriodicNote {
     const INFO: Info = Info {
         name: "find_or_create_periodic_note",
         title: "Find or create a periodic note",
-        description: "Gives the daily, weekly, monthly, quarterly or yearly note of a day, and makes it first if it is not there: where the vault's own settings say, and from the template that they name. To add to it take append_to_periodic_note. Example: {\"period\": \"daily\"}",
+        description: "Returns the daily, weekly, monthly, quarterly or yearly note of a day, and creates it first if it is missing: at the path and from the template in the vault's own settings. To add to it take append_to_periodic_note. Example: {\"period\": \"daily\"}",
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["periodic", "notes"],
         idempotent: true,

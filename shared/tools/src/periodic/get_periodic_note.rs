@@ -53,7 +53,7 @@ impl Operation for GetPeriodicNote {
     const INFO: Info = Info {
         name: "get_periodic_note",
         title: "Get a periodic note",
-        description: "Tells where the daily, weekly, monthly, quarterly or yearly note of a day is, whether it is there, and what it says. The vault's own settings say where: Obsidian's for daily notes, and those of the plugin Periodic Notes. Nothing is made. Take it for today's note. Example: {\"period\": \"daily\"}",
+        description: "Returns the path of the daily, weekly, monthly, quarterly or yearly note of a day, whether it exists, and its text. The path is that of the vault's own settings: Obsidian's for daily notes, and those of the plugin Periodic Notes. Creates nothing. Take it for today's note. Example: {\"period\": \"daily\"}",
         scopes: &[Scope::ReadVault],
         tags: &["periodic", "notes"],
         ..Info::HARMLESS

@@ -57,7 +57,7 @@ impl Operation for ListPeriodicNotes {
     const INFO: Info = Info {
         name: "list_periodic_notes",
         title: "List periodic notes",
-        description: "Lists the daily, weekly, monthly, quarterly or yearly notes that are there, by date; all of them, or those that begin within some days. Weeks begin on Sunday or, if the vault's settings name notes by ISO weeks, on Monday. Example: {\"period\": \"daily\", \"from\": \"2026-11-01\", \"to\": \"2026-11-30\"}",
+        description: "Lists the existing daily, weekly, monthly, quarterly or yearly notes, by date; all of them, or those whose period begins between two days. Weeks begin on Sunday or, if the vault's settings name notes by ISO weeks, on Monday. Example: {\"period\": \"daily\", \"from\": \"2026-11-01\", \"to\": \"2026-11-30\"}",
         scopes: &[Scope::ReadVault],
         tags: &["periodic", "notes"],
         ..Info::HARMLESS

@@ -118,7 +118,7 @@ impl Operation for FindNotesByProperty {
     const INFO: Info = Info {
         name: "find_notes_by_property",
         title: "Find notes by property",
-        description: "Lists the notes whose properties (frontmatter) meet all conditions of filter: is (the value, or a list with it), eq, neq, gt, gte, lt, lte (numbers, and texts such as dates), in, nin, contains (a list's item or a text's part), exists, absent; or with key and value alone. Example: {\"key\": \"status\", \"value\": \"active\"}",
+        description: "Lists the notes whose properties (frontmatter) meet all conditions of filter: is (the value, or a list that contains it), eq, neq, gt, gte, lt, lte (numbers, and texts such as dates), in, nin, contains (a list's item or a text's part), exists, absent; or with key and value alone. Example: {\"key\": \"status\", \"value\": \"active\"}",
         scopes: &[Scope::ReadVault],
         tags: &["properties"],
         aliases: &[Alias::Name("folder", "root"), Alias::Ignored("verbosity")],

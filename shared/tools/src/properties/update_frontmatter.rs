@@ -157,7 +157,7 @@ impl Operation for UpdateFrontmatter {
     const INFO: Info = Info {
         name: "update_frontmatter",
         title: "Change properties",
-        description: "Changes the properties (frontmatter) of a note and leaves every other byte as it is. Modes: set (key, value), remove (key), merge (patch; null removes), replace (frontmatter: all others go, and a person has to confirm it). Returns what was there before. Example: {\"path\": \"Projects/Atlas.md\", \"mode\": \"set\", \"key\": \"status\", \"value\": \"done\"}",
+        description: "Changes the properties (frontmatter) of a note and keeps every other byte. Modes: set (key, value), remove (key), merge (patch; null removes), replace (frontmatter: all others are removed, and a person has to confirm it). Returns the values before. Example: {\"path\": \"Projects/Atlas.md\", \"mode\": \"set\", \"key\": \"status\", \"value\": \"done\"}",
         // The result contains the values before.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
@@ -230,8 +230,7 @@ fn changed(text: &str, task: &Task<'_>) -> Result<(String, Told), Error> {
         }
         Task::Replace(properties) => {
             if before.is_none() && parse(text).frontmatter.is_some() {
-                let message =
-                    "the note's frontmatter cannot be read, so it could not be given back: mend it by patch_note first";
+                let message = "the note's frontmatter cannot be read, so it could not be returned: correct it with patch_note first";
                 return Err(invalid_input("frontmatter", message));
             }
             let edited = edit::replace_frontmatter(text, properties)

@@ -121,7 +121,7 @@ impl Expression {
         if is_empty {
             return Err(Error::bad_request(
                 Reason::QueryInvalid,
-                "query: name a word, a \"phrase\", a tag:name or a path:text to look for; for signs alone use the mode literal",
+                "query: name a word, a \"phrase\", a tag:name or a path:text to look for; for punctuation use the mode literal",
             ));
         }
         Ok(expression)
@@ -158,7 +158,7 @@ impl Expression {
                 let value = if key == "tag" { value.trim_start_matches('#') } else { value };
                 let folded = fold::fold(value.trim().trim_matches(if key == "tag" { '/' } else { '\0' }));
                 if folded.is_empty() {
-                    let message = format!("query: write what {key}: is to match right after the colon");
+                    let message = format!("query: write the text for {key}: right after the colon");
                     return Err(Error::bad_request(Reason::QueryInvalid, message));
                 }
                 match (key, part.is_excluded) {

@@ -59,7 +59,7 @@ impl Operation for SearchJsonlogic {
     const INFO: Info = Info {
         name: "search_jsonlogic",
         title: "Search by JSONLogic",
-        description: "Lists the notes of which a JSONLogic condition holds, by path: over their properties, path, name, folder, tags, and their texts if it names content. For simple conditions take find_notes_by_property. Example: {\"logic\": {\"==\": [{\"var\": \"status\"}, \"active\"]}}",
+        description: "Lists the notes that meet a JSONLogic condition, by path: over their properties, path, name, folder, tags, and their texts if it uses content. For simple conditions take find_notes_by_property. Example: {\"logic\": {\"==\": [{\"var\": \"status\"}, \"active\"]}}",
         scopes: &[Scope::ReadVault],
         tags: &["search"],
         aliases: &[Alias::Ignored("verbosity")],

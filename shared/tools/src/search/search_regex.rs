@@ -65,7 +65,7 @@ impl Operation for SearchRegex {
     const INFO: Info = Info {
         name: "search_regex",
         title: "Search by a regular expression",
-        description: "Finds the lines that match a regular expression (ripgrep's syntax), in notes and other text files, by path and line, with the column and text of the first match; in any case unless flags has no i; 10 lines of a file unless max_matches_per_file says otherwise. Example: {\"pattern\": \"TODO\\\\(\\\\w+\\\\)\", \"root\": \"Projects\"}",
+        description: "Finds the lines that match a regular expression (ripgrep's syntax), in notes and other text files, by path and line, with the column and text of the first match; in any case unless flags has no i; 10 lines per file unless max_matches_per_file is given. Example: {\"pattern\": \"TODO\\\\(\\\\w+\\\\)\", \"root\": \"Projects\"}",
         scopes: &[Scope::ReadVault],
         tags: &["search"],
         aliases: &[Alias::Ignored("verbosity")],

@@ -61,7 +61,7 @@ impl Operation for SearchText {
     const INFO: Info = Info {
         name: "search_text",
         title: "Search for a text",
-        description: "Finds the lines that hold a literal text, in notes and other text files, those first that say most about it, with the column of the first match; in any case unless case_sensitive. For words ranked by how much notes say about them use search. Example: {\"query\": \"release date\"}",
+        description: "Finds the lines that contain a literal text, in notes and other text files, the most relevant first, with the column of the first match; in any case unless case_sensitive. For notes ranked by words use search. Example: {\"query\": \"release date\"}",
         scopes: &[Scope::ReadVault],
         tags: &["search"],
         aliases: &[Alias::Ignored("verbosity")],

@@ -150,7 +150,7 @@ impl Operation for SearchVault {
     const INFO: Info = Info {
         name: "search_vault",
         title: "Search the vault",
-        description: "One search for all: words (the notes that say most about them, best first; if none has them, the lines with that text), a regular expression written /…/, or a JSONLogic object over properties; or the mode that is named. Example: {\"query\": \"backup strategy\"}",
+        description: "One search for all modes: words (the most relevant notes, best first; if no note has them, the lines with that text), a regular expression written /…/, or a JSONLogic object over properties; or the given mode. Example: {\"query\": \"backup strategy\"}",
         scopes: &[Scope::ReadVault],
         tags: &["search"],
         aliases: &[Alias::Ignored("verbosity")],

@@ -79,7 +79,7 @@ impl Operation for ReadTable {
                 let found = notes::find(view.snapshot(), path.as_str(), |_| true).await?;
                 let found = found.ok_or_else(|| notes::missing(path.as_str()))?;
                 if found.record.blob.is_some() || !path.is_note() {
-                    let message = format!("{path} is no note, or too large to be read in parts");
+                    let message = format!("{path} is not a note, or too large to be read in parts");
                     return Err(Error::new(Code::BadRequest, Reason::PathInvalid, message).with("path", path.as_str()));
                 }
                 let (table, table_count) = table(text_of(&found)?, table_index)?;

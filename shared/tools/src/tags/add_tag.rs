@@ -65,7 +65,7 @@ impl Operation for AddTag {
     const INFO: Info = Info {
         name: "add_tag",
         title: "Add a tag",
-        description: "Adds a tag to a note: to the list in its frontmatter, as that is written, or with location inline-end to its text. Nothing is written if the tag stands there already, in any case. Example: {\"path\": \"Projects/Atlas.md\", \"tag\": \"urgent\"}",
+        description: "Adds a tag to a note: to the list in its frontmatter, in its style, or with location inline-end to its text. Nothing is written if the note already has the tag there, in any case. Example: {\"path\": \"Projects/Atlas.md\", \"tag\": \"urgent\"}",
         // The result reveals whether the note has it.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["tags", "notes"],

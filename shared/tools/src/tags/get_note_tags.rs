@@ -52,7 +52,7 @@ impl Operation for GetNoteTags {
     const INFO: Info = Info {
         name: "get_note_tags",
         title: "Tags of a note",
-        description: "Tells the tags of one note, each once for the frontmatter and once for the text, there with the places where it stands. For the tags of all notes take list_tags. Example: {\"path\": \"Projects/Atlas.md\"}",
+        description: "Returns the tags of one note, each once for the frontmatter and once for the text, there with its positions. For the tags of all notes take list_tags. Example: {\"path\": \"Projects/Atlas.md\"}",
         scopes: &[Scope::ReadVault],
         tags: &["tags", "notes"],
         ..Info::HARMLESS

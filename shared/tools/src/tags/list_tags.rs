@@ -65,7 +65,7 @@ impl Operation for ListTags {
     const INFO: Info = Info {
         name: "list_tags",
         title: "List tags",
-        description: "Lists the tags of the vault or a folder, the most used first, with how many notes have each and whether they stand in properties or in the text. For the notes with one of them take find_notes_by_tag. Example: {\"limit\": 50}",
+        description: "Lists the tags of the vault or a folder, the most used first, with how many notes have each and whether they are in properties or in the text. For the notes with one of them take find_notes_by_tag. Example: {\"limit\": 50}",
         scopes: &[Scope::ReadVault],
         tags: &["tags"],
         aliases: &[Alias::Name("folder", "root"), Alias::Ignored("max_notes")],

@@ -64,7 +64,7 @@ impl Operation for RemoveTag {
     const INFO: Info = Info {
         name: "remove_tag",
         title: "Remove a tag",
-        description: "Takes a tag out of a note, in any case: out of the list in its frontmatter, out of its text (with one space before it, or with its line where that has nothing else), or both. Nothing is written if it is not there. Example: {\"path\": \"Projects/Atlas.md\", \"tag\": \"urgent\"}",
+        description: "Removes a tag from a note, in any case: from the list in its frontmatter, from its text (with one space before it, or with its line if that has nothing else), or both. Nothing is written if the note does not have it. Example: {\"path\": \"Projects/Atlas.md\", \"tag\": \"urgent\"}",
         // The result reveals whether the note has it.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,

@@ -84,7 +84,7 @@ impl Operation for TasksFilter {
     const INFO: Info = Info {
         name: "tasks_filter",
         title: "Query tasks",
-        description: "Lists the tasks that a query in the language of the Tasks plugin asks for: filters by status, dates (also relative ones), priority, tags, texts and paths, combined with AND, OR, NOT, XOR; sort by, group by, limit. Runs without the plugin; scripts (filter by function), presets and urgency are refused. By path and line unless it sorts. For simple conditions take list_tasks. Example: {\"filter\": \"not done\\ndue before next week\"}",
+        description: "Lists the results of a query in the language of the Tasks plugin: filters by status, dates (also relative ones), priority, tags, texts and paths, combined with AND, OR, NOT, XOR; sort by, group by, limit. Runs without the plugin; scripts (filter by function), presets and urgency are refused. By path and line unless it sorts. For simple conditions take list_tasks. Example: {\"filter\": \"not done\\ndue before next week\"}",
         scopes: &[Scope::ReadVault],
         tags: &["tasks"],
         ..Info::HARMLESS
@@ -115,7 +115,7 @@ impl Operation for TasksFilter {
 
 fn zone(name: &Zone) -> Result<TimeZone, Error> {
     TimeZoneDatabase::bundled().get(name.as_str()).map_err(|_| {
-        let message = format!("timezone: {:?} is no time zone; write Europe/Berlin", name.as_str());
+        let message = format!("timezone: {:?} is not a time zone; write Europe/Berlin", name.as_str());
         Error::bad_request(Reason::InvalidInput, message).with("field", "timezone")
     })
 }

@@ -126,7 +126,7 @@ impl Operation for UpdateTask {
     const INFO: Info = Info {
         name: "update_task",
         title: "Change a task",
-        description: "Changes one task where it stands: its status, description, dates, priority, rule of recurrence or tags, in the format that it has (the Tasks plugin's emoji, or Dataview's brackets). Nothing else changes: no date is set and no next task is made by itself. Lines count from 1. To open a task again that was done more than 7 days ago, a person has to confirm it. list_tasks tells the lines. Example: {\"path\": \"Projects/Atlas.md\", \"line\": 12, \"set\": {\"status\": \"done\"}}",
+        description: "Changes one task in place: its status, description, dates, priority, rule of recurrence or tags, in its own format (the Tasks plugin's emoji, or Dataview's brackets). Nothing else changes: no date is set and no next task is created automatically. Lines count from 1. To reopen a task that was done more than 7 days ago, a person has to confirm it. Find the lines with list_tasks. Example: {\"path\": \"Projects/Atlas.md\", \"line\": 12, \"set\": {\"status\": \"done\"}}",
         // The result contains the task before.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["tasks", "notes"],

@@ -64,7 +64,7 @@ impl Operation for ExecuteTemplate {
     const INFO: Info = Info {
         name: "execute_template",
         title: "Make a note of a template",
-        description: "Makes a note of a template: {{date}}, {{time}}, {{title}}, with formats, as Obsidian's Templates has them; {{name}} from args; and Templater's tp.date, tp.file and tp.frontmatter. What runs a program (<%*, tp.user, tp.system, tp.web) is refused by name and line. Find templates with list_templates. Example: {\"template\": \"Templates/Meeting.md\", \"target\": \"Meetings/Harbour.md\", \"args\": {\"topic\": \"Berths\"}}",
+        description: "Creates a note from a template: {{date}}, {{time}}, {{title}}, with formats, as Obsidian's Templates has them; {{name}} from args; and Templater's tp.date, tp.file and tp.frontmatter. Commands that run a program (<%*, tp.user, tp.system, tp.web) are refused by name and line. Find templates with list_templates. Example: {\"template\": \"Templates/Meeting.md\", \"target\": \"Meetings/Harbour.md\", \"args\": {\"topic\": \"Berths\"}}",
         // The call reads a template.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,

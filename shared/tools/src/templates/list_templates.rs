@@ -55,7 +55,7 @@ impl Operation for ListTemplates {
     const INFO: Info = Info {
         name: "list_templates",
         title: "List templates",
-        description: "Lists the templates in the folders that a person set in Obsidian's Templates or in Templater, with the names that each takes and what of it needs the app. Make a note of one with execute_template. Example: {}",
+        description: "Lists the templates in the folders that a person set in Obsidian's Templates or in Templater, with the names that each fills in and the parts that need the app. Create a note from one with execute_template. Example: {}",
         scopes: &[Scope::ReadVault],
         tags: &["templates"],
         ..Info::HARMLESS

@@ -77,7 +77,7 @@ impl Operation for BacklinksSearch {
     const INFO: Info = Info {
         name: "backlinks_search",
         title: "Backlinks",
-        description: "Lists the notes that link to a note or another file, by wikilink, embed or markdown link, with the line of the first link. Links mean what they mean in Obsidian. Example: {\"path\": \"Projects/Atlas.md\"}",
+        description: "Lists the notes that link to a note or another file, by wikilink, embed or markdown link, with the line of the first link. Links are resolved as in Obsidian. Example: {\"path\": \"Projects/Atlas.md\"}",
         scopes: &[Scope::ReadVault],
         tags: &["links"],
         ..Info::HARMLESS

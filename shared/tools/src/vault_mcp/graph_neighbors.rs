@@ -71,7 +71,7 @@ impl Operation for GraphNeighbors {
     const INFO: Info = Info {
         name: "graph_neighbors",
         title: "Neighbors in the graph of links",
-        description: "Lists the notes and files that are one or two links away from one, in both directions, and which of its links lead nowhere. Example: {\"path\": \"Projects/Atlas.md\"}",
+        description: "Lists the notes and files that are one or two links away from one, in both directions, and its unresolved links. Example: {\"path\": \"Projects/Atlas.md\"}",
         scopes: &[Scope::ReadVault],
         tags: &["links"],
         ..Info::HARMLESS

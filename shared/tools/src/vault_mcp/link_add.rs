@@ -48,7 +48,7 @@ impl Operation for LinkAdd {
     const INFO: Info = Info {
         name: "link_add",
         title: "Add a link",
-        description: "Adds a wikilink to another note at the end of a note, as Obsidian writes it, on a line of its own. Does nothing if the note has a link that leads there. Example: {\"from\": \"Projects/Atlas.md\", \"to\": \"People/Ada.md\"}",
+        description: "Adds a wikilink to another note at the end of a note, as Obsidian writes it, on a line of its own. Does nothing if the note already has a link to it. Example: {\"from\": \"Projects/Atlas.md\", \"to\": \"People/Ada.md\"}",
         // The result reveals whether the link and its target exist.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["links", "notes"],
@@ -92,7 +92,7 @@ impl Operation for LinkAdd {
             let with_link = format!("{text}{between}{link}{end}");
             // At the end of code or a comment it would not be a link.
             if !new.is_in(&with_link) {
-                return Err(impossible(&from, "what stands at its end makes it none: use edit_note"));
+                return Err(impossible(&from, "the text at its end would hide the link: use edit_note"));
             }
             Ok(NoteUpdate::Text(with_link.into_bytes()))
         };

@@ -31,8 +31,8 @@ pub struct Output {
 impl Operation for NoteDelete {
     const INFO: Info = Info {
         name: "note_delete",
-        title: "Delete a note if it is there",
-        description: "Takes the note at a path out of the vault, into the trash; deleted is false if there is none. Example: {\"path\": \"Inbox/Old.md\"}",
+        title: "Delete a note if it exists",
+        description: "Moves the note at a path to the trash; deleted is false if there is none. Example: {\"path\": \"Inbox/Old.md\"}",
         scopes: &[Scope::DeleteVault],
         destructive: true,
         tags: &["notes"],

@@ -38,7 +38,7 @@ impl Operation for NoteUpsert {
     const INFO: Info = Info {
         name: "note_upsert",
         title: "Create a note or append",
-        description: "Creates a note with these properties, or appends the text to the note that is there, whose properties stay. Example: {\"path\": \"Log.md\", \"content\": \"Deployed 1.2\"}",
+        description: "Creates a note with these properties, or appends the text to an existing note, whose properties stay. Example: {\"path\": \"Log.md\", \"content\": \"Deployed 1.2\"}",
         scopes: &[Scope::WriteVault],
         tags: &["notes"],
         idempotent: true,

@@ -53,7 +53,7 @@ impl Operation for VaultSearch {
     const INFO: Info = Info {
         name: "vault_search",
         title: "Search for lines",
-        description: "Full-text search with ripgrep's regular expressions: the lines that match, by path and line, in all notes and text files or those that a glob takes. Example: {\"query\": \"backup strategy\"}",
+        description: "Full-text search with ripgrep's regular expressions: the lines that match, by path and line, in all notes and text files or those that match a glob. Example: {\"query\": \"backup strategy\"}",
         scopes: &[Scope::ReadVault],
         tags: &["search"],
         ..Info::HARMLESS

@@ -141,12 +141,12 @@ fn what_is_wrong_is_said() {
     for (file, expected) in [
         (
             "{\"nodes\":[\n{\"id\":\"a\"},\n {\"id\":\"a\"}]}",
-            "the file is no canvas: line 3, column 2: two nodes have the id \"a\"",
+            "the file is not a canvas: line 3, column 2: two nodes have the id \"a\"",
         ),
-        ("{\"nodes\":[\n{}]}", "the file is no canvas: line 2, column 1: this node has no id"),
-        ("{\"nodes\":{}}", "the file is no canvas: line 1, column 10: invalid type: map, expected an array"),
-        ("[]", "the file is no canvas: line 1, column 1: invalid type: sequence, expected an object"),
-        ("{\"nodes\":[", "the file is no canvas: line 1, column 10: EOF while parsing a list"),
+        ("{\"nodes\":[\n{}]}", "the file is not a canvas: line 2, column 1: this node has no id"),
+        ("{\"nodes\":{}}", "the file is not a canvas: line 1, column 10: invalid type: map, expected an array"),
+        ("[]", "the file is not a canvas: line 1, column 1: invalid type: sequence, expected an object"),
+        ("{\"nodes\":[", "the file is not a canvas: line 1, column 10: EOF while parsing a list"),
     ] {
         assert_eq!(Canvas::read(file).unwrap_err().to_string(), expected);
     }

@@ -58,13 +58,13 @@ pub enum Problem {
     HeadingAmbiguous { heading: String, candidates: Vec<Candidate> },
     #[error("there is no block id ^{id}; {}", choice(candidates))]
     BlockMissing { id: String, candidates: Vec<Candidate> },
-    #[error("more than one block carries ^{id}; write the lines of one instead: {}", list(candidates))]
+    #[error("more than one block has ^{id}; write the lines of one instead: {}", list(candidates))]
     BlockAmbiguous { id: String, candidates: Vec<Candidate> },
     #[error("there are no lines {from} to {to}; the note has {count}, and the first is line 1")]
     NoSuchLines { from: u32, to: u32, count: usize },
     #[error("the text to find is empty; write the text that is to be replaced")]
     NothingToFind,
-    #[error("the text to find is not in the note; write it as it stands there{}", like(candidates))]
+    #[error("the text to find is not in the note; write it exactly{}", like(candidates))]
     TextMissing { candidates: Vec<Candidate> },
     #[error(
         "the text to find is in the note with other line breaks; end its lines in {}",

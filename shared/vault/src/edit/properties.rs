@@ -57,7 +57,7 @@ pub fn replace_frontmatter(text: &str, properties: &Map<String, Value>) -> Resul
     };
     let edited = format!("{mark}{edited}");
     if properties.is_empty() && frontmatter(&edited).is_some() {
-        return Err(Problem::Unreadable("what stands below it would become the frontmatter".to_owned()));
+        return Err(Problem::Unreadable("the text below it would become the frontmatter".to_owned()));
     }
     Ok(edited)
 }

@@ -115,8 +115,8 @@ fn lengths_are_bounded_in_bytes() {
 
 #[test]
 fn an_error_says_what_to_write_in_one_short_line() {
-    assert_eq!(refuses("a\\b").to_string(), "the path \"a\\\\b\" holds a backslash; separate folders with \"/\"");
-    assert_eq!(refuses("a\nb").to_string(), "the path \"a\\nb\" holds the control character U+000A; leave it out");
+    assert_eq!(refuses("a\\b").to_string(), "the path \"a\\\\b\" contains a backslash; separate folders with \"/\"");
+    assert_eq!(refuses("a\nb").to_string(), "the path \"a\\nb\" contains the control character U+000A; leave it out");
     let message = refuses(&"é/".repeat(2000)).to_string();
     assert!(message.chars().count() < MAX_ECHO_CHARS + 100, "{message}");
 }

@@ -24,13 +24,13 @@ pub(crate) fn remedy(path: &str, error: &Error) -> DocumentError {
     };
     if let Some(rest) = said.strip_prefix("unknown field ") {
         let names = rest.split_once(", expected ").map(|(_, names)| known(names)).unwrap_or_default();
-        return DocumentError::new(within(&between(rest)), format!("the names there are {names}"));
+        return DocumentError::new(within(&between(rest)), format!("the known names are {names}"));
     }
     if let Some(rest) = said.strip_prefix("missing field ") {
         return DocumentError::new(within(&between(rest)), "it is missing: write it");
     }
     if let Some(rest) = said.strip_prefix("duplicate field ") {
-        return DocumentError::new(within(&between(rest)), "it stands there twice: write it once");
+        return DocumentError::new(within(&between(rest)), "it occurs twice: write it once");
     }
     let (found, expected) = said.split_once(", expected ").unwrap_or((said, ""));
     let found = found.split_once(": ").map_or(found, |(_, found)| found);

@@ -112,7 +112,7 @@ impl Reloader {
                 seen.deployed = deployed.map(Arc::new).map_err(|error| error.to_string());
                 (seen.contents, seen.fault) = (contents, None);
                 if seen.deployed.is_ok() {
-                    tracing::info!("the configuration changed, and is used as it is now");
+                    tracing::info!("the changed configuration is used from now on");
                 }
             }
             Err(error) => seen.fault = Some(error.to_string()),

@@ -23,7 +23,7 @@ fn a_document_that_cannot_be_used_says_where_and_what_to_write() {
         (r#"{"acl": []}"#, "`acl`", "write an object instead of a list"),
         (r#"{"acl": {"rules": [["**", []]]}}"#, "`acl.rules[0]`", "write an object instead of a list"),
         (r#"{"acl": {"readPaths": "**"}}"#, "`acl.readPaths`", "write a list instead of string"),
-        (r#"{"vault": "main"}"#, "`vault`", "the names there are vaults, acl, auth, governor, "),
+        (r#"{"vault": "main"}"#, "`vault`", "the known names are vaults, acl, auth, governor, "),
         (r#"{"vaults": []}"#, "`vaults`", "write 1 to 100 vaults"),
         (r#"{"vaults": [{}]}"#, "`vaults[0].id`", "it is missing"),
         (r#"{"vaults": [{"id": "../a"}]}"#, "`vaults[0].id`", "1 to 64 letters"),
@@ -43,21 +43,21 @@ fn a_document_that_cannot_be_used_says_where_and_what_to_write() {
         (r#"{"vaults": [{"id": "a", "obsidian": {"restApiKey": "hush"}}]}"#, "restApiKey`", "ATLAS_OBSIDIAN_KEY"),
         (r#"{"vaults": [{"id": "a", "obsidian": {"safeCommands": [""]}}]}"#, "safeCommands`", "ids of commands"),
         (r#"{"vaults": [{"id": "a", "restApiUrl": "x"}]}"#, "`vaults[0].restApiUrl`", "says how the app is reached"),
-        (r#"{"vaults": [{"id": "a", "alc": {}}]}"#, "`vaults[0].alc`", "the names there are id, name, acl"),
+        (r#"{"vaults": [{"id": "a", "alc": {}}]}"#, "`vaults[0].alc`", "the known names are id, name, acl"),
         (r#"{"vaults": [{"id": "a", "acl": {"readOnly": "yes"}}]}"#, "`vaults[0].acl.readOnly`", "write a boolean"),
         (
             r#"{"vaults": [{"id": "a", "acl": {"readPaths": ["/a"]}}]}"#,
             "`vaults[0].acl.readPaths`",
             "instead of \"/a\"",
         ),
-        (r#"{"acl": {"readpaths": []}}"#, "`acl.readpaths`", "the names there are readOnly, defaultScopes, rules, "),
+        (r#"{"acl": {"readpaths": []}}"#, "`acl.readpaths`", "the known names are readOnly, defaultScopes, rules, "),
         (r#"{"acl": {"readPaths": null}}"#, "`acl.readPaths`", "write a value instead of null"),
         (r#"{"acl": {"readOnly": true, "readOnly": false}}"#, "`acl.readOnly`", "write it once"),
         (r#"{"acl": {"rules": [{"scopes": []}]}}"#, "`acl.rules[0].glob`", "it is missing"),
         (
             r#"{"embeddings": {}}"#,
             "`embeddings`",
-            "it means nothing here, since there is no such service here: leave it out",
+            "it has no meaning here, since there is no such service: leave it out",
         ),
         (r#"{"plur": {}}"#, "`plur.endpoint`", "it is missing"),
         (r#"{"plur": {"endpoint": "memory.example"}}"#, "`plur.endpoint`", "write an address such as https://"),
@@ -102,7 +102,7 @@ fn a_document_that_cannot_be_used_says_where_and_what_to_write() {
             "`throttle.tiers.read.perMinute`",
             "from 1 to",
         ),
-        (r#"{"throttle": {"tiers": {"raed": {}}}}"#, "`throttle.tiers.raed`", "the names there are read, write, "),
+        (r#"{"throttle": {"tiers": {"raed": {}}}}"#, "`throttle.tiers.raed`", "the known names are read, write, "),
         (r#"{"transports": {"stdio": true}}"#, "`transports.stdio`", "leave it out"),
         (r#"{"transports": {"http": {"port": 1}}}"#, "`transports.http.port`", "leave it out"),
         (
@@ -114,7 +114,7 @@ fn a_document_that_cannot_be_used_says_where_and_what_to_write() {
         (
             r#"{"transports": {"http": {"allowedOrigins": ["*"]}}}"#,
             "`transports.http.allowedOrigins`",
-            "there is none for all",
+            "`*` is not supported",
         ),
     ] {
         let error = Document::parse(text.as_bytes()).expect_err(text).to_string();

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::config::error::DocumentError;
 
-const NO_CACHE: &str = "nothing is kept but in the store";
-const NO_SERVICE: &str = "there is no such service here";
+const NO_CACHE: &str = "nothing is kept outside of the store";
+const NO_SERVICE: &str = "there is no such service";
 const IN_OBSIDIAN: &str = "`vaults[].obsidian` says how the app is reached";
 const ELSEWHERE: &str = "`atlas serve` and the functions' gateway decide it";
 
@@ -25,7 +25,7 @@ const NAMES: [(&str, &str); 29] = [
     ("plane", NO_SERVICE),
     ("roles", NO_SERVICE),
     ("bootstrap", NO_SERVICE),
-    ("observability", "ATLAS_LOG and OTEL_EXPORTER_OTLP_ENDPOINT say what is told"),
+    ("observability", "ATLAS_LOG and OTEL_EXPORTER_OTLP_ENDPOINT configure what is logged"),
     ("writes", "replacing a note always needs its version"),
     ("snapshots", "every version is kept for 30 days"),
     ("vaults[].path", "a vault is read from the store; `atlas sync --root` names its folder"),
@@ -128,7 +128,7 @@ fn refuse(path: &str, pattern: &str) -> Result<(), DocumentError> {
         return Err(DocumentError::new(path, "the protection is always on: leave it out"));
     }
     match NAMES.iter().find(|(name, _)| *name == pattern) {
-        Some((_, why)) => Err(DocumentError::new(path, format!("it means nothing here, since {why}: leave it out"))),
+        Some((_, why)) => Err(DocumentError::new(path, format!("it has no meaning here, since {why}: leave it out"))),
         None => Ok(()),
     }
 }

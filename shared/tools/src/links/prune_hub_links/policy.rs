@@ -158,7 +158,7 @@ impl Rule {
                     .map(|count| format!("its paragraph has {count} characters besides, fewer than {least}")),
                 Self::Holds(logic) => {
                     let data = LinkData { link, meant: meant.get(&link.target) };
-                    (!holds(logic, &data, deadline)?).then(|| "policy.logic does not hold".to_owned())
+                    (!holds(logic, &data, deadline)?).then(|| "policy.logic is not met".to_owned())
                 }
             })
         };

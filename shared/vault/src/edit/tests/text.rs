@@ -71,7 +71,7 @@ fn text_is_replaced_where_it_is_unique_or_as_often_as_was_said() {
 fn text_that_is_not_there_is_looked_for_less_strictly_to_say_where_it_may_be() {
     let problem = refused("The Cat\nsat on\n", json!({"op": "replace_text", "find": "the cat \nsat", "replace": ""}));
     assert_eq!(candidates(&problem), ["1 The Cat"]);
-    assert!(problem.to_string().ends_with("; write it as it stands there, as in The Cat (line 1)"), "{problem}");
+    assert!(problem.to_string().ends_with("; write it exactly, as in The Cat (line 1)"), "{problem}");
     let other = refused("a\r\nb\r\n", json!({"op": "replace_text", "find": "a\nb", "replace": ""}));
     assert_eq!(other.to_string(), r"the text to find is in the note with other line breaks; end its lines in \r\n");
     let many = refused(&"A\n".repeat(100), json!({"op": "replace_text", "find": "a", "replace": ""}));

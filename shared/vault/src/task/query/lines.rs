@@ -37,7 +37,7 @@ pub(super) fn instructions(text: &str) -> impl Iterator<Item = (usize, String)> 
 /// Parses an instruction. It is a filter if it is nothing else.
 pub(super) fn read(text: &str) -> Result<Instruction<'_>, String> {
     if text.contains("{{") {
-        return Err("placeholders are not supported: write what they stand for".to_owned());
+        return Err("placeholders are not supported: write their text".to_owned());
     }
     let lower = text.to_ascii_lowercase();
     let rest = |words: &str| word(&lower, words).and_then(|rest| text.get(text.len() - rest.len()..));
@@ -47,7 +47,7 @@ pub(super) fn read(text: &str) -> Result<Instruction<'_>, String> {
         }
     }
     if rest("preset").is_some() || rest("tasks_query").is_some() {
-        return Err("presets are not supported: write what they stand for".to_owned());
+        return Err("presets are not supported: write their text".to_owned());
     }
     if let Some(words) = rest("sort by") {
         return Ok(Instruction::Sort(words));

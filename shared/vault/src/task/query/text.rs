@@ -43,7 +43,7 @@ impl Condition {
         }
         let refused = |error: regex::Error| match error {
             regex::Error::CompiledTooBig(_) => "the regular expression is too large".to_owned(),
-            error => format!("{pattern:?} is no regular expression that can be used here: {error}"),
+            error => format!("{pattern:?} is not a valid regular expression: {error}"),
         };
         builder.build().map(Self::Matches).map_err(refused)
     }
