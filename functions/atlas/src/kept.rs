@@ -25,32 +25,32 @@ const COPIES: &str = "blobs";
 pub(crate) fn open(path: &Path) -> std::result::Result<Store, Box<dyn Error>> {
     fs::create_dir_all(path)?;
     let folder = |fsync| Ok::<_, object_store::Error>(LocalFileSystem::new_with_prefix(path)?.with_fsync(fsync));
-    let kept = Kept { sure: Arc::new(folder(true)?), quick: Arc::new(folder(false)?) };
+    let kept = FolderStore { sure: Arc::new(folder(true)?), quick: Arc::new(folder(false)?) };
     let store = Store::new(Arc::new(kept), "", StoreOptions::default())?;
     Ok(store.named(&format!("the folder {}", path.display())))
 }
 
 /// One folder, written to with and without flushing.
 #[derive(Debug)]
-struct Kept {
+struct FolderStore {
     sure: Arc<dyn ObjectStore>,
     quick: Arc<dyn ObjectStore>,
 }
 
-impl Kept {
+impl FolderStore {
     fn writer(&self, key: &Key) -> &dyn ObjectStore {
         if key.parts().any(|part| part.as_ref() == COPIES) { &*self.quick } else { &*self.sure }
     }
 }
 
-impl fmt::Display for Kept {
+impl fmt::Display for FolderStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.sure.fmt(f)
     }
 }
 
 #[async_trait]
-impl ObjectStore for Kept {
+impl ObjectStore for FolderStore {
     async fn put_opts(&self, location: &Key, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
         self.writer(location).put_opts(location, payload, options).await
     }
@@ -97,7 +97,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_copies_of_files_are_not_forced_onto_the_disk() {
-        let kept = Kept { sure: Arc::new(InMemory::new()), quick: Arc::new(InMemory::new()) };
+        let kept = FolderStore { sure: Arc::new(InMemory::new()), quick: Arc::new(InMemory::new()) };
         for number in 0..100 {
             kept.put(&Key::from(format!("vaults/main/blobs/{number}")), "x".into()).await.unwrap();
         }

@@ -24,7 +24,7 @@ const MARKDOWN: &str = "text/markdown";
 
 /// A parsed address.
 #[derive(Debug, PartialEq, Eq)]
-struct Named {
+struct ResourceAddress {
     vault: String,
     path: String,
     offset: u64,
@@ -62,7 +62,11 @@ impl Server {
     }
 
     /// The bytes of a file without text.
-    async fn bytes(&self, uri: &str, Named { vault, path, .. }: &Named) -> Result<ReadResourceResult, ErrorData> {
+    async fn bytes(
+        &self,
+        uri: &str,
+        ResourceAddress { vault, path, .. }: &ResourceAddress,
+    ) -> Result<ReadResourceResult, ErrorData> {
         let arguments = JsonObject::from_iter([
             ("path".to_owned(), path.as_str().into()),
             ("include_data".to_owned(), true.into()),
@@ -75,7 +79,11 @@ impl Server {
     }
 
     /// A page of a text.
-    async fn text(&self, uri: &str, Named { vault, path, offset }: &Named) -> Result<ReadResourceResult, ErrorData> {
+    async fn text(
+        &self,
+        uri: &str,
+        ResourceAddress { vault, path, offset }: &ResourceAddress,
+    ) -> Result<ReadResourceResult, ErrorData> {
         let arguments =
             JsonObject::from_iter([("path".to_owned(), path.as_str().into()), ("offset".to_owned(), (*offset).into())]);
         let note = self.answer(atlas_tools::entry::<ReadNote>(), vault, arguments).await?;
@@ -146,14 +154,14 @@ fn address(vault: &str, path: &str) -> String {
     format!("{SCHEME}{vault}/{}", utf8_percent_encode(path, PATH))
 }
 
-fn parse(uri: &str) -> Option<Named> {
+fn parse(uri: &str) -> Option<ResourceAddress> {
     let (vault, path) = uri.strip_prefix(SCHEME)?.split_once('/')?;
     let (path, offset) = match path.split_once(OFFSET) {
         Some((path, offset)) => (path, offset.parse().ok()?),
         None => (path, 0),
     };
     let path = percent_decode_str(path).decode_utf8().ok()?.into_owned();
-    Some(Named { vault: vault.to_owned(), path, offset })
+    Some(ResourceAddress { vault: vault.to_owned(), path, offset })
 }
 
 #[cfg(test)]
@@ -163,10 +171,10 @@ mod tests {
     #[test]
     fn an_address_names_what_it_was_made_of() {
         for path in ["a.md", "Ein Ordner/100% #1?.md", "日記/🌊.md", "a?offset=3.md", "a//b.md", "%41.md"] {
-            let named = Named { vault: "main".to_owned(), path: path.to_owned(), offset: 0 };
+            let named = ResourceAddress { vault: "main".to_owned(), path: path.to_owned(), offset: 0 };
             assert_eq!(parse(&address("main", path)), Some(named), "{path}");
         }
-        let rest = Named { vault: "notes".to_owned(), path: "a b.md".to_owned(), offset: 12 };
+        let rest = ResourceAddress { vault: "notes".to_owned(), path: "a b.md".to_owned(), offset: 12 };
         assert_eq!(parse("atlas://notes/a%20b.md?offset=12"), Some(rest));
         for uri in ["", "atlas://", "atlas://main", "file:///a.md", "atlas://main/a.md?offset=x", "atlas://main/%ff"] {
             assert_eq!(parse(uri), None, "{uri}");

@@ -18,13 +18,13 @@ use crate::indexing::Indexing;
 pub struct Server {
     pub(crate) door: Arc<Door>,
     // The cost of a call, stored here since the library returns only the message.
-    last: Arc<Mutex<Option<Called>>>,
+    last: Arc<Mutex<Option<LastCall>>>,
     indexing: Option<Indexing>,
 }
 
 /// The operation and cost of a message's call, for the log.
 #[derive(Clone, Debug)]
-pub(crate) struct Called {
+pub(crate) struct LastCall {
     pub(crate) cost: Cost,
     pub(crate) generation: Option<u64>,
 }
@@ -51,7 +51,7 @@ impl Server {
     }
 
     /// The last call of an operation.
-    pub(crate) fn last(&self) -> Option<Called> {
+    pub(crate) fn last(&self) -> Option<LastCall> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -86,7 +86,7 @@ impl Server {
             atlas_web::response::log(error);
         }
         let generation = result.as_ref().ok().and_then(|answer| answer.generation);
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Called { cost, generation });
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(LastCall { cost, generation });
         result
     }
 

@@ -71,15 +71,15 @@ fn schema_of_whole(min: u32, max: u32) -> Schema {
 }
 
 /// A text of 1 to `MAX` bytes that is not all white space; surrounding white space is removed.
-pub type Text<const MAX: usize> = Written<MAX, true>;
+pub type Text<const MAX: usize> = BoundedText<MAX, true>;
 /// A text of 1 to `MAX` bytes, unchanged.
-pub type Exact<const MAX: usize> = Written<MAX, false>;
+pub type Exact<const MAX: usize> = BoundedText<MAX, false>;
 
 /// A text of 1 to `MAX` bytes, after surrounding white space was removed if it is `TRIMMED`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Written<const MAX: usize, const TRIMMED: bool>(String);
+pub struct BoundedText<const MAX: usize, const TRIMMED: bool>(String);
 
-impl<const MAX: usize, const TRIMMED: bool> Written<MAX, TRIMMED> {
+impl<const MAX: usize, const TRIMMED: bool> BoundedText<MAX, TRIMMED> {
     /// Checks a text; the error is what is wrong with it.
     pub fn new(text: &str) -> Result<Self, String> {
         written(text, MAX, TRIMMED).map(Self)
@@ -107,14 +107,14 @@ fn written(text: &str, max: usize, trimmed: bool) -> Result<String, String> {
     Ok(kept.to_owned())
 }
 
-impl<'de, const MAX: usize, const TRIMMED: bool> Deserialize<'de> for Written<MAX, TRIMMED> {
+impl<'de, const MAX: usize, const TRIMMED: bool> Deserialize<'de> for BoundedText<MAX, TRIMMED> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         Self::new(&text).map_err(D::Error::custom)
     }
 }
 
-impl<const MAX: usize, const TRIMMED: bool> JsonSchema for Written<MAX, TRIMMED> {
+impl<const MAX: usize, const TRIMMED: bool> JsonSchema for BoundedText<MAX, TRIMMED> {
     fn schema_name() -> Cow<'static, str> {
         format!("TextUpTo{MAX}").into()
     }
@@ -158,7 +158,7 @@ pub type Zone = Text<100>;
 
 /// UTC, the default.
 pub fn utc() -> Zone {
-    Written("UTC".to_owned())
+    BoundedText("UTC".to_owned())
 }
 
 /// The default of an argument that is true if omitted.

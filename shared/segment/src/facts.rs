@@ -139,7 +139,7 @@ const fn tag_bit(is_inline: bool) -> u8 {
 }
 
 impl columns::Stored for Value {
-    type Form = String;
+    type Encoded = String;
 
     fn of(form: String) -> Option<Self> {
         serde_json::from_str(&form).ok()
@@ -157,7 +157,7 @@ impl columns::Stored for Value {
 }
 
 impl columns::Stored for TagPlaces {
-    type Form = u8;
+    type Encoded = u8;
 
     fn of(form: u8) -> Option<Self> {
         let places = Self { in_properties: form & IN_PROPERTIES != 0, inline: form & INLINE != 0 };

@@ -106,7 +106,7 @@ struct Bookmarks<'a> {
     /// The lists of bookmarks: that of the document, and those of its groups.
     lists: Vec<List>,
     /// In the document's order, without invalid entries.
-    found: Vec<(Bookmark, Place)>,
+    found: Vec<(Bookmark, Position)>,
 }
 
 /// A list of bookmarks.
@@ -119,7 +119,7 @@ struct List {
 }
 
 /// The index of a list, and an index in it.
-type Place = (usize, usize);
+type Position = (usize, usize);
 
 impl<'a> Bookmarks<'a> {
     /// Reads a document. One that has no list has no bookmarks.
@@ -172,7 +172,7 @@ impl<'a> Bookmarks<'a> {
     }
 
     /// The document without the bookmark at `place`.
-    fn without(mut self, (list, at): Place) -> String {
+    fn without(mut self, (list, at): Position) -> String {
         if let Some(List { array, items, .. }) = self.lists.get(list) {
             self.json.change_elements(array, items, &[at], &[], Layout::Indented);
         }
@@ -198,7 +198,7 @@ impl<'a> Bookmarks<'a> {
 }
 
 /// Obsidian has no ids of bookmarks: this one stays the same while the bookmark does, wherever in its group it is.
-fn id(of: &impl Serialize, found: &[(Bookmark, Place)]) -> String {
+fn id(of: &impl Serialize, found: &[(Bookmark, Position)]) -> String {
     let hash = Hash::of(&serde_json::to_vec(of).unwrap_or_default()).to_string();
     let id = hash.get(..ID_DIGITS).unwrap_or_default().to_owned();
     // Equal bookmarks are distinguished by their order.

@@ -56,7 +56,7 @@ struct Planned<'h, D> {
 
 /// The options of a bulk call.
 #[derive(Clone, Copy)]
-struct Way<'a> {
+struct BulkOptions<'a> {
     context: &'a Context<'a>,
     operation: &'static Info,
     message: Option<&'a str>,
@@ -95,7 +95,7 @@ enum Outcome<D> {
 }
 
 impl<D> Outcome<D> {
-    fn of(done: Result<D, Error>, way: Way<'_>) -> Self {
+    fn of(done: Result<D, Error>, way: BulkOptions<'_>) -> Self {
         match done {
             Ok(done) => Self::Done(done),
             Err(error) => Self::Failed(ItemError::of(error, way.context.caller)),
@@ -114,7 +114,7 @@ impl<D> Outcome<D> {
     }
 }
 
-impl Way<'_> {
+impl BulkOptions<'_> {
     async fn run<B: Bulk>(self, bulk: &B) -> Result<Answer<Report<B::Item>>, Error> {
         let (outcomes, generation) = if self.dry_run {
             let look = |view: View| async move {
@@ -157,7 +157,7 @@ fn report<B: Bulk>(bulk: &B, outcomes: Vec<Outcome<B::Done>>) -> Vec<B::Item> {
 /// The commit of a bulk call.
 struct Commit<'a, B: Bulk> {
     bulk: &'a B,
-    way: Way<'a>,
+    way: BulkOptions<'a>,
 }
 
 impl<B: Bulk> Commit<'_, B> {

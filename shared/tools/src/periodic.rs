@@ -47,7 +47,7 @@ pub enum Period {
 
 /// A period and a day of it.
 #[derive(Debug)]
-struct Which {
+struct PeriodicDay {
     period: Period,
     /// A day of the period.
     date: Date,
@@ -55,7 +55,7 @@ struct Which {
     at: DateTime,
 }
 
-impl Which {
+impl PeriodicDay {
     /// The note of `date`, or of today in `timezone`.
     fn of(context: &Context<'_>, period: Period, date: Option<&Text<10>>, timezone: &Zone) -> Result<Self, Error> {
         // A call repeated after midnight means the same day.
@@ -101,7 +101,7 @@ impl PeriodicNote {
     async fn find(
         context: &Context<'_>,
         view: &View,
-        which: &Which,
+        which: &PeriodicDay,
         template: Option<&VaultPath>,
     ) -> Result<Self, Error> {
         let settings = Settings::read(view, which.period).await?;

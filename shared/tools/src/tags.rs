@@ -47,9 +47,9 @@ impl TagSource {
 
 /// A searched tag.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Asked(String);
+pub(crate) struct SearchedTag(String);
 
-impl Asked {
+impl SearchedTag {
     /// The tag in argument `field`, with or without its `#`.
     pub(crate) fn of(field: &str, written: &str) -> Result<Self, Error> {
         match written.trim_matches(['#', '/']) {

@@ -145,7 +145,7 @@ pub fn apply(text: &str, edits: &[Edit], max_bytes: usize) -> Result<String, Edi
         return Err(EditError::TooMany { count: edits.len() });
     }
     let mut edited = text.to_owned();
-    let mut room = Room { max_bytes, repeated: MAX_REPEATED_BYTES, sought: None };
+    let mut room = Remaining { max_bytes, repeated: MAX_REPEATED_BYTES, sought: None };
     for (index, edit) in edits.iter().enumerate() {
         edited = one(&edited, edit, &mut room)
             .and_then(|outcome| within(outcome, max_bytes))
@@ -163,7 +163,7 @@ pub fn range(text: &str, target: &Target) -> Result<Range<usize>, Problem> {
 }
 
 /// The remaining limits for the edits of one call.
-struct Room {
+struct Remaining {
     max_bytes: usize,
     /// Bytes that replacements of repeated text may still add.
     repeated: usize,
@@ -171,9 +171,9 @@ struct Room {
     sought: Option<usize>,
 }
 
-impl Room {
+impl Remaining {
     /// Finds `target` in `text`.
-    fn find(&mut self, text: &str, target: &Target) -> Result<target::Place, Problem> {
+    fn find(&mut self, text: &str, target: &Target) -> Result<target::TargetPosition, Problem> {
         if !matches!(target, Target::Lines(_)) {
             let room = self.sought.unwrap_or(MAX_SOUGHT_BYTES.max(text.len()));
             self.sought = Some(room.checked_sub(text.len()).ok_or(Problem::TooManyTargets)?);
@@ -201,7 +201,7 @@ fn within(outcome: String, max_bytes: usize) -> Result<String, Problem> {
     if outcome.len() > max_bytes { Err(Problem::TooLong { bytes: outcome.len(), max_bytes }) } else { Ok(outcome) }
 }
 
-fn one(text: &str, edit: &Edit, room: &mut Room) -> Result<String, Problem> {
+fn one(text: &str, edit: &Edit, room: &mut Remaining) -> Result<String, Problem> {
     Ok(match edit {
         Edit::Append { text: added } => splice::insert(text, text.len(), added),
         Edit::Prepend { text: added } => splice::insert(text, properties::body_start(text), added),

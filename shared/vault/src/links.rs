@@ -6,7 +6,7 @@ use crate::{canvas, frontmatter, json_text};
 
 /// The syntax of a file's links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum LinkSyntax {
     /// As in a note.
     Note,
     /// In a canvas.
@@ -15,7 +15,7 @@ pub(crate) enum Form {
     Base,
 }
 
-impl Form {
+impl LinkSyntax {
     /// The syntax for the file at `path`; [`None`] if it can have no links.
     pub(crate) fn of(path: &VaultPath) -> Option<Self> {
         let extension = path.extension()?;
@@ -49,11 +49,11 @@ impl Form {
 /// Whether the file at `path` is of a kind that has links: a note, a canvas or a base.
 #[must_use]
 pub fn has_links(path: &VaultPath) -> bool {
-    Form::of(path).is_some()
+    LinkSyntax::of(path).is_some()
 }
 
 /// The links of the file at `path`, in the order of the text; those in a note's properties first.
 #[must_use]
 pub fn links(path: &VaultPath, text: &str) -> Vec<Link> {
-    Form::of(path).map(|form| form.links(text)).unwrap_or_default()
+    LinkSyntax::of(path).map(|form| form.links(text)).unwrap_or_default()
 }

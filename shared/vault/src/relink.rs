@@ -16,7 +16,7 @@ use unicode_normalization::UnicodeNormalization;
 use crate::frontmatter::MAX_YAML_BYTES;
 use crate::inline::decode;
 use crate::json_text::{escaped, escaped_to_ascii};
-use crate::links::Form;
+use crate::links::LinkSyntax;
 use crate::note::parts::has_scheme;
 use crate::note::{Link, LinkKind, MAX_BODY_BYTES};
 use crate::path::VaultPath;
@@ -85,7 +85,7 @@ impl Moves {
 
 /// The folded names of the files that the links of the file at `path` can mean. A name is repeated for each link with it.
 pub fn names_meant(path: &VaultPath, text: &str) -> impl Iterator<Item = String> {
-    Form::assumed(path)
+    LinkSyntax::assumed(path)
         .links(text)
         .into_iter()
         .filter(is_internal)
@@ -163,7 +163,7 @@ pub fn relink_copy(text: &str, from: &VaultPath, to: &VaultPath, files: Files) -
 /// the texts differ in anything else, or if a link of `other` does not mean what it must after the moves.
 #[must_use]
 pub fn rewording(text: &str, other: &str, path: &VaultPath, moves: &Moves) -> Option<Vec<VaultPath>> {
-    let form = Form::assumed(path);
+    let form = LinkSyntax::assumed(path);
     let written = form.links(text);
     verify(&written, other, path, moves.destination(path), moves).ok()?;
     let others = form.links(other);
@@ -196,7 +196,7 @@ fn replaced(text: &str, edits: impl IntoIterator<Item = (Range<usize>, String)>)
 
 /// Rewrites the links of the note that was at `path`, for a note at `here`.
 fn rewrite(text: &str, path: &VaultPath, here: &VaultPath, moves: &Moves) -> Result<Option<Relinked>, Unlinkable> {
-    let form = Form::assumed(path);
+    let form = LinkSyntax::assumed(path);
     let written = form.links(text);
     let mut edits: BTreeMap<usize, (Range<usize>, String)> = BTreeMap::new();
     let mut rewritten = Vec::new();
@@ -233,7 +233,7 @@ fn unlinkable(link: &Link, note: &VaultPath, meant: &VaultPath) -> Unlinkable {
 /// Fails unless `text` has the same links as before and each means what it must. This check is needed because the text around a link
 /// decides whether it is a link.
 fn verify(before: &[Link], text: &str, path: &VaultPath, here: &VaultPath, moves: &Moves) -> Result<(), Unlinkable> {
-    let links = Form::assumed(path).links(text);
+    let links = LinkSyntax::assumed(path).links(text);
     for (index, old) in before.iter().enumerate() {
         let wanted = moves.wanted(old, path);
         let is_as_wanted = |new: &Link| {

@@ -21,7 +21,7 @@ use tokio::time::{sleep, timeout};
 use tower::ServiceExt as _;
 
 use crate::caller::Caller;
-use patience::{Received, Sent};
+use patience::{TimedBody, TimedStream};
 use table::{Full, Seat, Stage, Table};
 
 /// The limits of a server.
@@ -162,13 +162,13 @@ impl Connection {
 
     async fn speak(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let Self { caller, router, http, bounds, seat, watcher } = self;
-        let stream = Sent::within(bounds.response, stream, seat.clone());
+        let stream = TimedStream::within(bounds.response, stream, seat.clone());
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             request.extensions_mut().insert(caller);
             let (router, seat) = (router.clone(), seat.clone());
             async move {
                 seat.is_now(Stage::Working);
-                let request = request.map(|body| Body::new(Received::within(bounds.body, body, seat.clone())));
+                let request = request.map(|body| Body::new(TimedBody::within(bounds.body, body, seat.clone())));
                 let response = router.oneshot(request).await;
                 seat.is_now(Stage::Sending);
                 response

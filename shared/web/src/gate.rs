@@ -29,11 +29,11 @@ const MAX_KEYS_FILE: u64 = 256 << 10;
 
 /// Authenticates callers.
 #[derive(Clone, Default)]
-pub struct Gate(Asked);
+pub struct Gate(Credentials);
 
 /// The credentials that a request must present.
 #[derive(Clone, Default)]
-enum Asked {
+enum Credentials {
     /// None: any caller may do everything.
     #[default]
     Open,
@@ -56,7 +56,7 @@ impl Gate {
     /// # Errors When the keys are invalid.
     pub fn of(settings: &Settings) -> Result<Self, SettingsError> {
         if settings.auth == Auth::None {
-            return Ok(Self(settings.clients.clone().map_or(Asked::Open, Asked::Clients)));
+            return Ok(Self(settings.clients.clone().map_or(Credentials::Open, Credentials::Clients)));
         }
         let (mode, keys_of) = (settings.called("ATLAS_AUTH"), settings.called("ATLAS_JWKS"));
         let Tokens { jwks, issuers, audiences, algorithms, resource, authorization_servers, .. } = &settings.tokens;
@@ -77,7 +77,7 @@ impl Gate {
             audiences = addresses(resource.as_deref().ok_or_else(missing)?);
         }
         let expected = Expected { audiences, algorithms: algorithms.clone() };
-        Ok(Self(Asked::Tokens(Arc::new(Guard {
+        Ok(Self(Credentials::Tokens(Arc::new(Guard {
             verifier: Verifier::new(keys, expected),
             resource: resource.clone(),
             authorization_servers: authorization_servers.clone(),
@@ -92,25 +92,25 @@ impl Gate {
     /// Whether callers are authenticated.
     #[must_use]
     pub const fn is_shut(&self) -> bool {
-        !matches!(self.0, Asked::Open)
+        !matches!(self.0, Credentials::Open)
     }
 
     fn guard(&self) -> Option<&Guard> {
         match &self.0 {
-            Asked::Tokens(guard) => Some(guard),
-            Asked::Open | Asked::Clients(_) => None,
+            Credentials::Tokens(guard) => Some(guard),
+            Credentials::Open | Credentials::Clients(_) => None,
         }
     }
 
     /// Authenticates the caller of a request with `headers`.
     pub(crate) fn caller(&self, headers: &HeaderMap, now: Timestamp) -> Result<Caller, Challenge> {
         match &self.0 {
-            Asked::Open => Ok(Caller::trusted(ANYBODY)),
-            Asked::Clients(clients) => match shown(headers)? {
+            Credentials::Open => Ok(Caller::trusted(ANYBODY)),
+            Credentials::Clients(clients) => match shown(headers)? {
                 None => Ok(Caller::reader()),
                 Some(token) => clients.client_of(token).ok_or(Challenge::Refused(Refused::Invalid)),
             },
-            Asked::Tokens(guard) => {
+            Credentials::Tokens(guard) => {
                 let token = shown(headers)?.ok_or(Challenge::Missing)?;
                 guard.verifier.verify(token, now).map_err(Challenge::Refused)
             }

@@ -96,8 +96,8 @@ impl Metrics {
         text
     }
 
-    fn count(&self, told: &Told<'_>) {
-        let Told { operation, outcome, status, seconds, counts, .. } = *told;
+    fn count(&self, told: &RequestReport<'_>) {
+        let RequestReport { operation, outcome, status, seconds, counts, .. } = *told;
         let vault = told.vault.unwrap_or_default().to_owned();
         if told.is_throttled() {
             self.throttled.get_or_create(&VaultLabels { operation, vault: vault.clone() }).inc();
@@ -112,7 +112,7 @@ impl Metrics {
 
 /// The report on a request.
 #[derive(Clone, Debug)]
-pub(crate) struct Told<'a> {
+pub(crate) struct RequestReport<'a> {
     pub(crate) operation: &'static str,
     pub(crate) vault: Option<&'a str>,
     pub(crate) outcome: &'static str,
@@ -124,7 +124,7 @@ pub(crate) struct Told<'a> {
     pub(crate) counts: Counts,
 }
 
-impl<'a> Told<'a> {
+impl<'a> RequestReport<'a> {
     pub(crate) fn of(caller: Option<Caller>, response: &'a Response, seconds: f64) -> Self {
         let cost = response.extensions().get::<Cost>();
         Self {
@@ -217,8 +217,8 @@ impl<'a> Told<'a> {
 mod tests {
     use super::*;
 
-    fn told() -> Told<'static> {
-        Told {
+    fn told() -> RequestReport<'static> {
+        RequestReport {
             operation: "find",
             vault: Some("main"),
             outcome: OK,
@@ -235,7 +235,7 @@ mod tests {
     fn embedded_metrics_name_what_they_measure() {
         let counts = Counts { requests: 4, bytes_read: 1000, bytes_written: 0, waves: 3 };
         // Doors with an error format of their own respond with 200.
-        let told = Told { outcome: "UNAVAILABLE", counts, ..told() };
+        let told = RequestReport { outcome: "UNAVAILABLE", counts, ..told() };
         let line = told.embedded_metrics(1_767_571_200_000);
         assert_eq!(line.to_string(), sorted(line.clone()).to_string());
         let named = line["_aws"]["CloudWatchMetrics"][0]["Metrics"].as_array().unwrap();
@@ -247,9 +247,9 @@ mod tests {
     fn requests_are_counted_by_operation_and_status() {
         let metrics = Metrics::new(false);
         let counts = Counts { requests: 2, bytes_read: 10, ..Counts::default() };
-        metrics.count(&Told { counts, ..told() });
-        metrics.count(&Told { counts, seconds: 0.2, ..told() });
-        metrics.count(&Told { outcome: "TOO_MANY_REQUESTS", ..told() });
+        metrics.count(&RequestReport { counts, ..told() });
+        metrics.count(&RequestReport { counts, seconds: 0.2, ..told() });
+        metrics.count(&RequestReport { outcome: "TOO_MANY_REQUESTS", ..told() });
         let text = metrics.encode();
         for line in [
             "atlas_requests_total{operation=\"find\",status=\"200\",vault=\"main\",outcome=\"ok\"} 2",

@@ -17,7 +17,7 @@ use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
 use tokio::runtime::Handle;
 
-use crate::metrics::Told;
+use crate::metrics::RequestReport;
 use crate::settings::{Settings, SettingsError};
 
 /// Longest time for one export.
@@ -61,7 +61,7 @@ impl Spans {
     }
 
     /// Adds the span of a request that ended at `end`.
-    pub(crate) async fn add(&self, told: &Told<'_>, id: &str, parent: &Context, end: SystemTime) {
+    pub(crate) async fn add(&self, told: &RequestReport<'_>, id: &str, parent: &Context, end: SystemTime) {
         let begin = end.checked_sub(Duration::from_secs_f64(told.seconds)).unwrap_or(end);
         let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let mut attributes = vec![

@@ -182,7 +182,7 @@ fn too_slow() -> Error {
 }
 
 /// The result of a call.
-pub struct Called {
+pub struct CallResult {
     result: Result<Answer<Value>, Error>,
     cost: Cost,
 }
@@ -228,12 +228,12 @@ impl Door {
 }
 
 /// Calls an operation for a request.
-pub async fn call(door: &Door, operation: &'static Entry, arguments: Value) -> Called {
+pub async fn call(door: &Door, operation: &'static Entry, arguments: Value) -> CallResult {
     run(&door.app, door.call_of(operation, arguments)).await
 }
 
 /// Runs a call.
-pub async fn run(app: &App, call: Call) -> Called {
+pub async fn run(app: &App, call: Call) -> CallResult {
     let atlas = app.atlas_of_call();
     let operation = call.operation.info;
     let caller = app.gate.named(&call.caller).or(app.asked_by);
@@ -261,10 +261,10 @@ pub async fn run(app: &App, call: Call) -> Called {
         reason: error.map(|error| error.reason().to_owned()),
         counts: atlas.counts(),
     };
-    Called { result, cost }
+    CallResult { result, cost }
 }
 
-impl Called {
+impl CallResult {
     /// The answer, and its cost, which belongs into the extensions of the response.
     ///
     ///

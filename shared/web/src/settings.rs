@@ -113,7 +113,7 @@ impl VaultSettings {
 
 /// The names of the settings that were set, by source; all others have their defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct GivenSettings {
     /// The variables.
     pub environment: BTreeSet<String>,
     /// The paths in the document, such as `auth.mode`.

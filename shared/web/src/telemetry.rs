@@ -19,7 +19,7 @@ use tracing_subscriber::{Layer as _, fmt, registry};
 
 use crate::caller::Caller;
 use crate::headers::REQUEST_ID;
-use crate::metrics::Told;
+use crate::metrics::RequestReport;
 pub use crate::metrics::{Cost, Metrics, OK};
 use crate::settings::Settings;
 use crate::state::App;
@@ -65,7 +65,7 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
         let seconds = begun.elapsed().as_secs_f64();
         // A token identifies the caller better than an address.
         let caller = response.extensions().get::<Caller>().copied().or(caller);
-        let told = Told::of(caller, &response, seconds);
+        let told = RequestReport::of(caller, &response, seconds);
         told.tell(&app.metrics, (app.clock)());
         #[cfg(feature = "otlp")]
         if let Some(spans) = &app.spans {

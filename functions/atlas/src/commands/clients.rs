@@ -13,11 +13,11 @@ use crate::vault::FolderArguments;
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    what: What,
+    what: ClientsCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum ClientsCommand {
     /// List the clients that have a token for this vault
     List {
         #[command(flatten)]
@@ -47,15 +47,17 @@ enum What {
 /// Runs `atlas clients`.
 pub(crate) fn run(arguments: Arguments) -> Outcome {
     output::start_log();
-    let (What::List { folder, .. } | What::Add { folder, .. } | What::Revoke { folder, .. }) = &arguments.what;
+    let (ClientsCommand::List { folder, .. }
+    | ClientsCommand::Add { folder, .. }
+    | ClientsCommand::Revoke { folder, .. }) = &arguments.what;
     let list = ClientList::of(&folder.find(None, None)?.state()?);
     match &arguments.what {
-        What::List { json, .. } => print(&list.read()?, *json),
-        What::Add { name, .. } => {
+        ClientsCommand::List { json, .. } => print(&list.read()?, *json),
+        ClientsCommand::Add { name, .. } => {
             output::line(list.add(name, Timestamp::now())?.token);
             Ok(())
         }
-        What::Revoke { name, .. } => {
+        ClientsCommand::Revoke { name, .. } => {
             list.revoke(name)?;
             output::line(format_args!("{name}: its token is refused from now on"));
             Ok(())

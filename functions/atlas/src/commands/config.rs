@@ -19,11 +19,11 @@ use crate::vault_location::{GivenBy, VaultLocation};
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    what: What,
+    what: ConfigCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum ConfigCommand {
     /// Show all settings with their values and sources
     Show {
         #[command(flatten)]

@@ -17,8 +17,8 @@ use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::request::{Asked, MAX_TEXTS, shortened};
 pub use self::request::{FileVersion, PlannedFile, Request};
+pub(crate) use self::request::{MAX_TEXTS, PendingCall, shortened};
 use crate::error::{Code, Error, Reason};
 
 /// Their folder in the store.
@@ -125,7 +125,7 @@ pub(crate) enum Standing {
 
 /// Whether the call `asked` may be made. Creates the request if there is none. `own` identifies the use of the
 /// approval.
-pub(crate) async fn standing(mirror: &Mirror, asked: &Asked<'_>, own: &Use) -> Result<Standing, Error> {
+pub(crate) async fn standing(mirror: &Mirror, asked: &PendingCall<'_>, own: &Use) -> Result<Standing, Error> {
     mirror.check_writes_once().await?;
     let plan = asked.plan();
     for round in 0..MAX_ROUNDS {
@@ -153,7 +153,7 @@ pub(crate) async fn standing(mirror: &Mirror, asked: &Asked<'_>, own: &Use) -> R
     Err(too_many())
 }
 
-async fn check_room(mirror: &Mirror, asked: &Asked<'_>) -> Result<(), Error> {
+async fn check_room(mirror: &Mirror, asked: &PendingCall<'_>) -> Result<(), Error> {
     let of_caller = asked.caller.pseudonym();
     let listed = mirror.list_state(FOLDER, None).await?;
     let is_own = |name: &str| name.ends_with(&of_caller);

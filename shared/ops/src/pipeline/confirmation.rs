@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use crate::error::{Code, Error, Reason};
-use crate::pipeline::approvals::{self, Asked, PlannedFile, Standing, Use};
+use crate::pipeline::approvals::{self, PendingCall, PlannedFile, Standing, Use};
 
 /// The longest time for which a token is valid.
 pub const LONGEST_TIME: Duration = Duration::from_secs(24 * 3600);
@@ -50,7 +50,7 @@ pub struct Approved {
 
 /// A token, as stored under its hash.
 #[derive(Debug, Serialize, Deserialize)]
-struct Given {
+struct StoredToken {
     vault: String,
     operation: String,
     args_hash: String,
@@ -76,7 +76,7 @@ pub async fn approve(mirror: &Mirror, approval: &Approval<'_>, now: Timestamp) -
     mirror.check_writes_once().await?;
     let token = Id::random()?.to_string();
     let expires = now.checked_add(approval.time.min(LONGEST_TIME)).unwrap_or(Timestamp::MAX);
-    let given = Given {
+    let given = StoredToken {
         vault: approval.vault.to_owned(),
         operation: approval.operation.to_owned(),
         args_hash: approval.args_hash.to_owned(),
@@ -139,7 +139,7 @@ impl Confirmation<'_> {
         let mirror = self.mirror;
         mirror.check_writes_once().await?;
         let name = name(token);
-        let Some(given) = mirror.get_state::<Given>(&name).await? else { return Ok(Some("unknown")) };
+        let Some(given) = mirror.get_state::<StoredToken>(&name).await? else { return Ok(Some("unknown")) };
         let is_for_it =
             given.vault == self.vault && given.operation == self.operation && given.args_hash == self.args_hash;
         if !is_for_it {
@@ -169,7 +169,7 @@ impl Confirmation<'_> {
 
     async fn use_approval(&self, files: &[PlannedFile]) -> Result<(), Error> {
         let &Self { vault, operation, args_hash, arguments, caller, session, now, .. } = self;
-        let asked = Asked { vault, operation, args_hash, arguments, caller, session, files, now };
+        let asked = PendingCall { vault, operation, args_hash, arguments, caller, session, files, now };
         let own = self.own_use().await?;
         Err(match approvals::standing(self.mirror, &asked, &own).await? {
             Standing::Passes => return Ok(()),

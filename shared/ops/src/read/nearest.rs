@@ -34,7 +34,7 @@ pub(crate) async fn nearest(context: &Context<'_>, path: &str) -> Result<Nearest
 }
 
 fn find(index: &Index, path: &str, check: impl Fn() -> Result<(), Error>) -> Result<Nearest, Error> {
-    let wanted = Wanted::of(path);
+    let wanted = SearchedPath::of(path);
     let mut same = Vec::new();
     let mut like: Vec<(f64, DocumentRef)> = Vec::new();
     let mut compared = 0;
@@ -83,7 +83,7 @@ fn find(index: &Index, path: &str, check: impl Fn() -> Result<(), Error>) -> Res
 }
 
 /// The path to find, folded.
-struct Wanted {
+struct SearchedPath {
     /// The path, with `.md` if it has no extension.
     path: String,
     /// Whether it has no folder, or lacked `.md`.
@@ -92,7 +92,7 @@ struct Wanted {
     letters: u64,
 }
 
-impl Wanted {
+impl SearchedPath {
     fn of(path: &str) -> Self {
         let mut folded = fold::fold(path);
         let name = folded.rsplit('/').next().unwrap_or_default();
@@ -148,13 +148,13 @@ mod tests {
             ("pic.png", "media/pic.png", true),
             ("pic", "media/pic.png", false),
         ] {
-            assert_eq!(Wanted::of(wanted).is_short_for(path), expected, "{wanted} {path}");
+            assert_eq!(SearchedPath::of(wanted).is_short_for(path), expected, "{wanted} {path}");
         }
     }
 
     #[test]
     fn what_has_other_letters_is_not_compared() {
-        let wanted = Wanted::of("Tide engine");
+        let wanted = SearchedPath::of("Tide engine");
         assert!(wanted.may_be_like("tide-engine.md") && wanted.may_be_like("tide engines.md"));
         assert!(!wanted.may_be_like("berth.md") && !wanted.may_be_like("tide engine.png"));
     }

@@ -69,12 +69,12 @@ pub struct Paging {
     overflow: bool,
     /// A hash of the listing's arguments.
     of: u32,
-    begin: Option<Begin>,
+    begin: Option<PageStart>,
 }
 
 /// The start of a page.
 #[derive(Serialize, Deserialize)]
-struct Begin {
+struct PageStart {
     generation: u64,
     of: u32,
     at: usize,
@@ -84,7 +84,7 @@ impl Paging {
     /// The page given by `limit` and `cursor` of the listing that an operation's other arguments define.
     pub fn new(limit: Limit, cursor: Option<&Text<4096>>, listing: &impl Debug) -> Result<Self, Error> {
         let of = crc32fast::hash(format!("{listing:?}").as_bytes());
-        let begin: Option<Begin> = cursor.map(|cursor| cursor::decode(cursor.as_str())).transpose()?;
+        let begin: Option<PageStart> = cursor.map(|cursor| cursor::decode(cursor.as_str())).transpose()?;
         if begin.as_ref().is_some_and(|begin| begin.of != of) {
             return Err(cursor::invalid());
         }
@@ -119,7 +119,7 @@ impl Paging {
     ) -> Result<Page<T>, Error> {
         items.truncate(fitting(&items, context.limits.max_response_bytes));
         let at = self.at() + items.len();
-        let next = (at < total && !items.is_empty()).then_some(Begin { generation, of: self.of, at });
+        let next = (at < total && !items.is_empty()).then_some(PageStart { generation, of: self.of, at });
         let cursor = next.as_ref().and_then(cursor::encode);
         Ok(Page { items, cursor, overflow: self.overflow, total_count: Some(total) })
     }

@@ -15,12 +15,12 @@ use crate::error::{Code, Error, Reason};
 use crate::operation::Context;
 use crate::pipeline::approvals::{FileVersion, MAX_TEXTS, PlannedFile};
 use crate::read::notes::{self, Found};
-use crate::write::destruction::{self, Change};
+use crate::write::destruction::{self, DocumentChange};
 use crate::write::one_name;
 use crate::write::writable::{self, MAX_NOTE_BYTES, Version};
 
 /// A document to write.
-pub struct New {
+pub struct NewDocument {
     path: VaultPath,
     path_on_disk: Option<String>,
     kind: Kind,
@@ -38,7 +38,7 @@ pub enum Content {
     Blob(String, u64, Bytes),
 }
 
-impl New {
+impl NewDocument {
     /// A note or another text file with this text, that replaces `was`.
     ///
     ///
@@ -118,7 +118,7 @@ pub struct Batch<'a> {
     head: &'a Arc<Snapshot>,
     derived: Derived,
     /// By path: the document, and the generation of the version that it replaces; 0 if none.
-    new: BTreeMap<VaultPath, (New, u64)>,
+    new: BTreeMap<VaultPath, (NewDocument, u64)>,
     /// The paths without a document before.
     created: BTreeSet<VaultPath>,
     /// Paths whose names were checked and are free.
@@ -127,7 +127,7 @@ pub struct Batch<'a> {
     left: BTreeMap<String, Version>,
     /// By new path: the old path of a moved document.
     moved: BTreeMap<VaultPath, String>,
-    changes: Vec<Change>,
+    changes: Vec<DocumentChange>,
     needs_confirmation: bool,
 }
 
@@ -178,20 +178,20 @@ impl<'a> Batch<'a> {
     }
 
     /// Puts a document at its path, replacing `old`. The latter must have its text, unless it is a blob.
-    pub fn put(&mut self, new: New, old: Option<&Found>) {
-        self.changes.extend(old.and_then(|old| Change::of(old, Some(new.after()))));
+    pub fn put(&mut self, new: NewDocument, old: Option<&Found>) {
+        self.changes.extend(old.and_then(|old| DocumentChange::of(old, Some(new.after()))));
         self.put_counted(new, old);
     }
 
     /// Puts the document `from`, which moved from another path, replacing `there`, which moved elsewhere.
-    pub fn put_moved(&mut self, new: New, from: &Found, there: Option<&Found>) {
+    pub fn put_moved(&mut self, new: NewDocument, from: &Found, there: Option<&Found>) {
         self.note_move(from, &new.path);
         self.put_counted(new, there);
     }
 
     /// Puts a note in which only links changed, with the same meaning.
-    pub fn put_relinked(&mut self, new: New, old: &Found) {
-        self.changes.push(Change::moved(old, &new.path));
+    pub fn put_relinked(&mut self, new: NewDocument, old: &Found) {
+        self.changes.push(DocumentChange::moved(old, &new.path));
         self.put_counted(new, Some(old));
     }
 
@@ -203,7 +203,7 @@ impl<'a> Batch<'a> {
 
     /// Deletes a document permanently.
     pub fn destroy(&mut self, old: &Found) {
-        self.changes.extend(Change::of(old, None));
+        self.changes.extend(DocumentChange::of(old, None));
         self.take_moved(old);
     }
 
@@ -216,19 +216,19 @@ impl<'a> Batch<'a> {
     /// Restores `kept` from the trash to `path`, replacing `old`.
     pub fn take_from_trash(&mut self, path: VaultPath, kept: &Found, old: Option<&Found>) {
         let modified_ms = self.context.now.as_millisecond();
-        let new = New { kind: Kind::Note, modified_ms, ..New::moved(path, kept) };
-        self.changes.extend(old.and_then(|old| Change::of(old, Some(new.after()))));
+        let new = NewDocument { kind: Kind::Note, modified_ms, ..NewDocument::moved(path, kept) };
+        self.changes.extend(old.and_then(|old| DocumentChange::of(old, Some(new.after()))));
         self.note_move(kept, &new.path);
         self.put_counted(new, old);
         self.remove(kept);
     }
 
     fn note_move(&mut self, from: &Found, to: &VaultPath) {
-        self.changes.push(Change::moved(from, to));
+        self.changes.push(DocumentChange::moved(from, to));
         self.moved.insert(to.clone(), from.record.path.clone());
     }
 
-    fn put_counted(&mut self, new: New, old: Option<&Found>) {
+    fn put_counted(&mut self, new: NewDocument, old: Option<&Found>) {
         self.derived.changes.added += u64::from(old.is_none());
         self.derived.changes.changed += u64::from(old.is_some());
         if old.is_none() {
@@ -237,7 +237,7 @@ impl<'a> Batch<'a> {
         self.put_uncounted(new, old);
     }
 
-    fn put_uncounted(&mut self, new: New, old: Option<&Found>) {
+    fn put_uncounted(&mut self, new: NewDocument, old: Option<&Found>) {
         if let Some(old) = old {
             self.remove(old);
         }
@@ -281,8 +281,12 @@ impl<'a> Batch<'a> {
     }
 
     /// Stored like configuration, and never shown.
-    fn in_trash(&self, path: VaultPath, found: &Found) -> New {
-        New { kind: Kind::Config, modified_ms: self.context.now.as_millisecond(), ..New::moved(path, found) }
+    fn in_trash(&self, path: VaultPath, found: &Found) -> NewDocument {
+        NewDocument {
+            kind: Kind::Config,
+            modified_ms: self.context.now.as_millisecond(),
+            ..NewDocument::moved(path, found)
+        }
     }
 
     /// The change of the commit.
@@ -311,14 +315,14 @@ impl<'a> Batch<'a> {
 
 /// The files before and after, by path.
 fn planned(
-    new: &BTreeMap<VaultPath, (New, u64)>,
+    new: &BTreeMap<VaultPath, (NewDocument, u64)>,
     left: &BTreeMap<String, Version>,
     moved: &mut BTreeMap<VaultPath, String>,
 ) -> Vec<PlannedFile> {
     let version = |&Version { sha256, bytes }: &Version, text| FileVersion { sha256, bytes, text };
     let known: HashSet<Hash> = left.values().map(|left| left.sha256).collect();
     let mut room = MAX_TEXTS;
-    let mut shown = |new: &New| {
+    let mut shown = |new: &NewDocument| {
         let Content::Text(text) = &new.content else { return None };
         let less = room.checked_sub(text.len()).filter(|_| !known.contains(&new.sha256))?;
         let text = std::str::from_utf8(text).ok()?;
@@ -340,7 +344,10 @@ fn planned(
 }
 
 /// The segment that was built `early`, if it equals what is written.
-fn made_early((sha256, segment): &(Hash, NewSegment), new: &BTreeMap<VaultPath, (New, u64)>) -> Option<NewSegment> {
+fn made_early(
+    (sha256, segment): &(Hash, NewSegment),
+    new: &BTreeMap<VaultPath, (NewDocument, u64)>,
+) -> Option<NewSegment> {
     let (only, replaces) = new.values().next().filter(|_| new.len() == 1)?;
     let is_it = only.sha256 == *sha256 && only.path_on_disk.is_none() && matches!(only.content, Content::Text(_));
     is_it.then(|| NewSegment { replaces: *replaces, ..segment.clone() })
@@ -364,7 +371,7 @@ fn beside(trash: &VaultPath, old: &Found) -> impl Iterator<Item = VaultPath> {
 }
 
 /// The segments of documents, which are in path order.
-fn segments<'a>(documents: impl Iterator<Item = &'a (New, u64)>) -> Result<Vec<NewSegment>, Error> {
+fn segments<'a>(documents: impl Iterator<Item = &'a (NewDocument, u64)>) -> Result<Vec<NewSegment>, Error> {
     let mut segments = SegmentsBuilder::default();
     for (new, replaces) in documents {
         segments.push(&Document {

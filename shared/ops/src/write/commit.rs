@@ -36,7 +36,7 @@ impl<K> From<K> for Outcome<K> {
 }
 
 /// The result of a commit.
-pub enum Done<K, T = ()> {
+pub enum CommitResult<K, T = ()> {
     /// It happened now: the outcome, and the new generation.
     Committed(Outcome<K, T>, u64),
     /// It happened for an earlier call with the same key: the stored outcome, and its generation.
@@ -45,7 +45,7 @@ pub enum Done<K, T = ()> {
     Unchanged(Outcome<K, T>, u64),
 }
 
-impl<K, T> Done<K, T> {
+impl<K, T> CommitResult<K, T> {
     /// The stored part, and the new or existing generation.
     pub fn kept(self) -> (K, u64) {
         match self {
@@ -71,7 +71,7 @@ pub async fn commit<C, K, T>(
     operation: &Info,
     message: Option<&str>,
     change: &C,
-) -> Result<Done<K, T>, Error>
+) -> Result<CommitResult<K, T>, Error>
 where
     C: ChangeSet<Error = Error, Outcome = Outcome<K, T>>,
     K: Serialize + DeserializeOwned + Send + 'static,
@@ -79,12 +79,12 @@ where
 {
     let told = |outcome: Erased| outcome.downcast().map(|outcome| *outcome).map_err(|_| unreadable(&"another outcome"));
     Ok(match commit_any(context, operation, message, AnyChange(change, context)).await? {
-        Committed::New(after, outcome) => Done::Committed(told(outcome)?, after.generation()),
+        Committed::New(after, outcome) => CommitResult::Committed(told(outcome)?, after.generation()),
         Committed::Unchanged(head, outcome) => {
-            Done::Unchanged(told(outcome)?, head.map_or(0, |head| head.generation()))
+            CommitResult::Unchanged(told(outcome)?, head.map_or(0, |head| head.generation()))
         }
         Committed::Replayed { generation, result } => {
-            Done::Replayed(serde_json::from_value(result).map_err(|error| unreadable(&error))?, generation)
+            CommitResult::Replayed(serde_json::from_value(result).map_err(|error| unreadable(&error))?, generation)
         }
     })
 }

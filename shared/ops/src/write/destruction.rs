@@ -28,7 +28,7 @@ use crate::read::notes::{self, Found};
 const AT_ONCE: usize = 16;
 
 /// A change of an existing document.
-pub struct Change {
+pub struct DocumentChange {
     path: String,
     /// The generation that wrote it, and the one before.
     generation: u64,
@@ -36,11 +36,11 @@ pub struct Change {
     /// Its text; [`None`] if it was not loaded.
     before: Option<Bytes>,
     /// Its path and state after the commit; [`None`] if it is removed.
-    after: Option<(VaultPath, After)>,
+    after: Option<(VaultPath, NewState)>,
 }
 
 /// A document after a commit.
-enum After {
+enum NewState {
     /// Unchanged except for links with the same meaning.
     Same,
     Text(Bytes),
@@ -48,7 +48,7 @@ enum After {
     Blob,
 }
 
-impl Change {
+impl DocumentChange {
     /// The change of `was` to the text `after`, if it can destroy something.
     pub fn of(was: &Found, after: Option<(&VaultPath, Hash, Option<&Bytes>)>) -> Option<Self> {
         let Found { record, text, generation, replaces, .. } = was;
@@ -65,9 +65,9 @@ impl Change {
             before: is_read.then(|| text.clone()),
             after: after.map(|(path, sha256, text)| {
                 let after = match text {
-                    _ if sha256.as_bytes() == &record.sha256 => After::Same,
-                    Some(text) => After::Text(text.clone()),
-                    None => After::Blob,
+                    _ if sha256.as_bytes() == &record.sha256 => NewState::Same,
+                    Some(text) => NewState::Text(text.clone()),
+                    None => NewState::Blob,
                 };
                 (path.clone(), after)
             }),
@@ -77,12 +77,12 @@ impl Change {
     /// The move of `was` to `path`, with changes of links only.
     pub fn moved(was: &Found, path: &VaultPath) -> Self {
         let Found { record, generation, replaces, .. } = was;
-        let (path, generation, replaces) = ((path.clone(), After::Same), *generation, *replaces);
+        let (path, generation, replaces) = ((path.clone(), NewState::Same), *generation, *replaces);
         Self { path: record.path.clone(), generation, replaces, before: None, after: Some(path) }
     }
 
     const fn is_of_place(&self) -> bool {
-        matches!(self.after, Some((_, After::Same)))
+        matches!(self.after, Some((_, NewState::Same)))
     }
 }
 
@@ -120,14 +120,14 @@ pub struct Judged {
 pub async fn confirmed(
     context: &Context<'_>,
     head: &Arc<Snapshot>,
-    changes: &[Change],
+    changes: &[DocumentChange],
     created: &BTreeSet<VaultPath>,
     is_required: bool,
     plan: impl FnOnce() -> Vec<PlannedFile> + Send,
 ) -> Result<Judged, Error> {
     let Some(confirmation) = context.confirmation else { return Ok(Judged::default()) };
     let is_required = is_required || confirmation.is_required;
-    let changes: Vec<&Change> = changes.iter().filter(|change| !is_required || change.is_of_place()).collect();
+    let changes: Vec<&DocumentChange> = changes.iter().filter(|change| !is_required || change.is_of_place()).collect();
     if changes.len() + created.len() > MAX_ORIGINS {
         let is_confirmed = is_required || !changes.is_empty();
         if is_confirmed {
@@ -164,7 +164,7 @@ pub async fn confirmed(
 async fn own_commits(
     context: &Context<'_>,
     head: &Arc<Snapshot>,
-    changes: &[&Change],
+    changes: &[&DocumentChange],
 ) -> Result<HashMap<u64, Arc<Snapshot>>, Error> {
     let caller = context.caller.pseudonym();
     let generations: BTreeSet<u64> = changes.iter().map(|change| change.generation).collect();
@@ -182,11 +182,11 @@ async fn own_commits(
 /// The origin of the changed note, if its record does not state it; and whether its text is destroyed.
 async fn judge(
     context: &Context<'_>,
-    change: &Change,
+    change: &DocumentChange,
     own: &HashMap<u64, Arc<Snapshot>>,
 ) -> Result<(Option<Origin>, bool), Error> {
     context.work.check()?;
-    let Change { path, generation, replaces, before, after } = change;
+    let DocumentChange { path, generation, replaces, before, after } = change;
     let as_it_is = || Origin { path: path.clone(), generation: *generation };
     let manifest = own.get(generation).map(|commit| commit.manifest());
     let origin = match manifest.map(|manifest| (manifest.origins.get(path), manifest.confirmed)) {
@@ -198,9 +198,9 @@ async fn judge(
     // The record of a note that keeps its path names the version before.
     let told = |origin: Origin| (origin != as_it_is() || after_path.as_str() != path).then_some(origin);
     let (before, after) = match (before, after) {
-        (_, After::Same) => return Ok((told(origin), false)),
-        (Some(before), After::Text(after)) => (before, after),
-        (None, After::Text(_)) | (_, After::Blob) => return Ok((None, origin.generation != 0)),
+        (_, NewState::Same) => return Ok((told(origin), false)),
+        (Some(before), NewState::Text(after)) => (before, after),
+        (None, NewState::Text(_)) | (_, NewState::Blob) => return Ok((None, origin.generation != 0)),
     };
     let loss_now = loss(before, after);
     if origin.generation == 0 || loss_now.is_none_or(|loss| loss.is_none()) {

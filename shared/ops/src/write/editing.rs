@@ -11,7 +11,7 @@ use crate::error::{Code, Error, Reason};
 use crate::operation::{Answer, Context, Info};
 use crate::read::notes::{self, Found};
 use crate::write::precondition::Condition;
-use crate::write::update::{self, KnownInput, NoteUpdate, Written};
+use crate::write::update::{self, KnownInput, NoteUpdate, WriteResult};
 use crate::write::writable::{MAX_NOTE_BYTES, text_of};
 
 /// The result of an edit.
@@ -78,7 +78,7 @@ async fn changed<T: Send + 'static>(
         Ok((becomes, told))
     };
     let (answer, told) = update::write_telling(context, operation, path, None, KnownInput::Nothing, decide).await?;
-    let Written { sha256, generation, created, at, .. } = answer.value;
+    let WriteResult { sha256, generation, created, at, .. } = answer.value;
     let told = match told {
         Some(told) => told,
         None => {

@@ -18,20 +18,20 @@ use crate::operation::Context;
 use crate::read::index::{DocumentRef, Index, Want};
 use crate::read::links::{self, Naming};
 use crate::read::notes::{self, Found};
-use crate::write::batch::{Batch, New};
+use crate::write::batch::{Batch, NewDocument};
 
 /// Most notes whose links are rewritten at once.
 pub const MAX_NOTES: usize = 4000;
 
 /// The old and the new path of a file.
-pub type Way = (VaultPath, VaultPath);
+pub type Relocation = (VaultPath, VaultPath);
 
 /// Files to move.
 pub struct Moving<'a> {
     /// The call.
     pub context: &'a Context<'a>,
     /// The moves. All old paths differ, and all new ones.
-    pub ways: Vec<Way>,
+    pub ways: Vec<Relocation>,
     /// Whether links are rewritten, so that they keep their meaning.
     pub update_links: bool,
     /// Whether a file at a new path may go to the trash.
@@ -126,8 +126,8 @@ impl Moving<'_> {
         let mut moved = Vec::with_capacity(ends.len());
         for (((from, to), Ends { from: found, to: there }), own) in self.ways.iter().zip(ends).zip(own) {
             let new = match own {
-                Some(own) => New::text(to.clone(), own.text.into(), None, now)?,
-                None => New::moved(to.clone(), &found),
+                Some(own) => NewDocument::text(to.clone(), own.text.into(), None, now)?,
+                None => NewDocument::moved(to.clone(), &found),
             };
             moved.push(Moved { sha256: new.sha256(), backlinks: backlinks.get(to).copied().unwrap_or_default() });
             if let Some(there) = there.as_ref().filter(|_| !left.contains(to.as_str())) {
@@ -144,7 +144,7 @@ impl Moving<'_> {
         }
         drop(backlinks);
         for Rewritten { path, was, text, .. } in others {
-            batch.put_relinked(New::text(path, text.into(), Some(&was), now)?, &was);
+            batch.put_relinked(NewDocument::text(path, text.into(), Some(&was), now)?, &was);
         }
         Ok(Plan { batch, moved, links, notes })
     }
@@ -160,7 +160,7 @@ impl Moving<'_> {
         let want = Want { names: true, probes: &probes, ..Want::default() };
         let index = Index::fetch(self.context.view(head.clone()), want);
         let (index, before) = try_join(index, self.before(ends)).await?;
-        let own = |((from, _), ends): (&Way, &Ends)| {
+        let own = |((from, _), ends): (&Relocation, &Ends)| {
             names_meant(from, std::str::from_utf8(&ends.from.text).unwrap_or_default()).collect::<Vec<_>>()
         };
         let [old, new]: [BTreeSet<String>; 2] = [

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Code, Error, Reason};
 use crate::operation::{Answer, Context, Info};
 use crate::read::notes::{self, Found};
-use crate::write::batch::{Batch, New, kind_of_text};
-use crate::write::commit::{Done, Outcome, commit};
+use crate::write::batch::{Batch, NewDocument, kind_of_text};
+use crate::write::commit::{CommitResult, Outcome, commit};
 use crate::write::writable::{MAX_NOTE_BYTES, Version, published};
 
 /// The new state of a note.
@@ -42,7 +42,7 @@ pub enum KnownInput<'a> {
 
 /// The result of a write. A keyed commit stores it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Written {
+pub struct WriteResult {
     /// SHA-256 of the note after it.
     pub sha256: Hash,
     /// Its size.
@@ -66,7 +66,7 @@ pub struct Written {
     pub is_merged: bool,
 }
 
-impl Written {
+impl WriteResult {
     /// The result for `found`, unchanged.
     pub fn unchanged(found: &Found) -> Self {
         let before = Version::of(found);
@@ -94,7 +94,7 @@ pub async fn write(
     message: Option<&str>,
     beforehand: KnownInput<'_>,
     decide: impl Fn(Option<&Found>) -> Result<NoteUpdate, Error> + Sync,
-) -> Result<Answer<Written>, Error> {
+) -> Result<Answer<WriteResult>, Error> {
     let decide = |found: Option<&Found>| Ok((decide(found)?, ()));
     Ok(write_telling(context, operation, path, message, beforehand, decide).await?.0)
 }
@@ -107,7 +107,7 @@ pub async fn write_telling<T: Send + 'static>(
     message: Option<&str>,
     beforehand: KnownInput<'_>,
     decide: impl Fn(Option<&Found>) -> Result<(NoteUpdate, T), Error> + Sync,
-) -> Result<(Answer<Written>, Option<T>), Error> {
+) -> Result<(Answer<WriteResult>, Option<T>), Error> {
     let with_text = matches!(beforehand, KnownInput::Nothing);
     let early = match beforehand {
         KnownInput::Written(text) => Some((Hash::of(text), segment(path, text, context.now)?)),
@@ -123,20 +123,20 @@ pub async fn commit_note<C, T>(
     operation: &Info,
     message: Option<&str>,
     change: &C,
-) -> Result<(Answer<Written>, Option<T>), Error>
+) -> Result<(Answer<WriteResult>, Option<T>), Error>
 where
-    C: ChangeSet<Error = Error, Outcome = Outcome<Written, T>>,
+    C: ChangeSet<Error = Error, Outcome = Outcome<WriteResult, T>>,
     T: Send + 'static,
 {
     Ok(match commit(context, operation, message, change).await? {
-        Done::Committed(Outcome { kept, told }, generation) => {
-            (Answer { value: Written { generation, ..kept }, generation: Some(generation) }, Some(told))
+        CommitResult::Committed(Outcome { kept, told }, generation) => {
+            (Answer { value: WriteResult { generation, ..kept }, generation: Some(generation) }, Some(told))
         }
-        Done::Replayed(kept, generation) => {
-            let value = Written { generation, is_replayed: true, ..kept };
+        CommitResult::Replayed(kept, generation) => {
+            let value = WriteResult { generation, is_replayed: true, ..kept };
             (Answer { value, generation: Some(generation) }, None)
         }
-        Done::Unchanged(Outcome { kept, told }, newest) => {
+        CommitResult::Unchanged(Outcome { kept, told }, newest) => {
             (Answer { value: kept, generation: Some(newest) }, Some(told))
         }
     })
@@ -178,7 +178,7 @@ fn segment(path: &VaultPath, text: &[u8], now: Timestamp) -> Result<NewSegment, 
 
 impl<T: Send> ChangeSet for NoteChange<'_, T> {
     type Error = Error;
-    type Outcome = Outcome<Written, T>;
+    type Outcome = Outcome<WriteResult, T>;
 
     fn early(&self) -> &[NewSegment] {
         self.early.as_ref().map_or(&[], |(_, segment)| std::slice::from_ref(segment))
@@ -205,10 +205,10 @@ impl<T: Send> ChangeSet for NoteChange<'_, T> {
         let is_merged = matches!(becomes, NoteUpdate::Merged(_));
         let written = match (becomes, found) {
             (NoteUpdate::Text(text) | NoteUpdate::IfConfirmed(text) | NoteUpdate::Merged(text), found) => {
-                let new = New::text(self.path.clone(), text.into(), found, now)?;
+                let new = NewDocument::text(self.path.clone(), text.into(), found, now)?;
                 let Version { sha256, bytes } = new.version();
                 if let Some(found) = found.filter(|found| found.record.sha256 == *sha256.as_bytes()) {
-                    return Ok(Attempt::nothing(Outcome { kept: Written::unchanged(found), told }));
+                    return Ok(Attempt::nothing(Outcome { kept: WriteResult::unchanged(found), told }));
                 }
                 if is_to_be_confirmed {
                     batch.require_confirmation();
@@ -220,11 +220,11 @@ impl<T: Send> ChangeSet for NoteChange<'_, T> {
             (NoteUpdate::Trash | NoteUpdate::Gone, None) => return Err(notes::missing(self.path.as_str())),
             (NoteUpdate::Trash, Some(found)) => {
                 batch.trash(self.path, found).await?;
-                Written { at: now, generation: 0, ..Written::unchanged(found) }
+                WriteResult { at: now, generation: 0, ..WriteResult::unchanged(found) }
             }
             (NoteUpdate::Gone, Some(found)) => {
                 batch.destroy(found);
-                Written { at: now, generation: 0, ..Written::unchanged(found) }
+                WriteResult { at: now, generation: 0, ..WriteResult::unchanged(found) }
             }
         };
         let derived = batch.derived_with(self.early.as_ref()).await?;

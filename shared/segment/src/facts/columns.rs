@@ -13,9 +13,9 @@ use crate::section::SectionName;
 /// A type of value that a section stores.
 pub trait Stored: Sized {
     /// The encoded form.
-    type Form: Encode + Decode<()>;
+    type Encoded: Encode + Decode<()>;
     /// The value with this encoded form; `None` if the form is invalid.
-    fn of(form: Self::Form) -> Option<Self>;
+    fn of(form: Self::Encoded) -> Option<Self>;
     /// Approximate memory use, in bytes.
     fn weight(&self) -> usize;
 }
@@ -42,14 +42,14 @@ impl<F: Encode> ColumnWriter<F> {
     }
 
     pub(super) fn finish(self, packer: &mut Packer) -> Result<Vec<u8>, FormatError> {
-        let columns: Vec<Form<F>> =
+        let columns: Vec<EncodedColumn<F>> =
             self.0.into_iter().map(|(key, (documents, values))| (key, differences(&documents), values)).collect();
         packed(&columns, packer)
     }
 }
 
 /// A column in encoded form: its key, the differences of its document ids, and its values.
-type Form<F> = (String, Vec<u32>, Vec<F>);
+type EncodedColumn<F> = (String, Vec<u32>, Vec<F>);
 
 /// Values by key and document.
 #[derive(Debug)]
@@ -66,9 +66,9 @@ pub struct Column<T> {
 impl<T: Stored> Columns<T> {
     pub(crate) fn decode(part: &Bytes, section: SectionName) -> Result<Self, FormatError> {
         let bytes = frame::unpack(part, section, super::MAX_BYTES)?;
-        let (columns, used): (Vec<Form<T::Form>>, usize) =
+        let (columns, used): (Vec<EncodedColumn<T::Encoded>>, usize) =
             bincode::decode_from_slice(&bytes, codec()).map_err(|_| damaged(section))?;
-        let column = |(key, documents, forms): Form<T::Form>| {
+        let column = |(key, documents, forms): EncodedColumn<T::Encoded>| {
             let documents = sums(documents)?;
             let values = forms.into_iter().map(T::of).collect::<Option<Vec<T>>>()?;
             let is_sound = documents.len() == values.len() && documents.is_sorted_by(|one, other| one < other);

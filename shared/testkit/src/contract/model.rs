@@ -16,7 +16,7 @@ use crate::request::Op;
 
 /// The answer that a writer got for one commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Told {
+enum CommitAnswer {
     Happened,
     DidNot,
     Unknown,
@@ -126,14 +126,14 @@ async fn run(script: Script, writers: usize, commits: usize, keyed: bool) {
                     match outcome {
                         Ok(Committed::New(snapshot, ())) => {
                             assert_eq!(snapshot.manifest().message, info.message);
-                            Told::Happened
+                            CommitAnswer::Happened
                         }
-                        Ok(Committed::Replayed { .. }) => Told::Happened,
+                        Ok(Committed::Replayed { .. }) => CommitAnswer::Happened,
                         Ok(Committed::Unchanged(..)) => panic!("a put always changes"),
-                        Err(MirrorError::CommitUnknown { .. }) => Told::Unknown,
+                        Err(MirrorError::CommitUnknown { .. }) => CommitAnswer::Unknown,
                         Err(MirrorError::Damaged { object, reason }) => panic!("{object} is called damaged: {reason}"),
-                        Err(_) if keyed && tries > 1 => Told::Unknown,
-                        Err(_) => Told::DidNot,
+                        Err(_) if keyed && tries > 1 => CommitAnswer::Unknown,
+                        Err(_) => CommitAnswer::DidNot,
                     },
                 ));
             }
@@ -154,9 +154,9 @@ async fn run(script: Script, writers: usize, commits: usize, keyed: bool) {
     for (name, told) in &told {
         let times = happened.get(name.as_str()).copied().unwrap_or(0);
         let allowed = match told {
-            Told::Happened => 1..=1,
-            Told::DidNot => 0..=0,
-            Told::Unknown => 0..=1,
+            CommitAnswer::Happened => 1..=1,
+            CommitAnswer::DidNot => 0..=0,
+            CommitAnswer::Unknown => 0..=1,
         };
         assert!(allowed.contains(&times), "{name}: told {told:?}, happened {times} times");
         assert_eq!(notes.contains_key(name), times == 1, "{name}");

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::access::waiting::{self, File, Seen};
+use crate::access::waiting::{self, File, RequestedFiles};
 
 /// Lists the calls that wait for approval, and their changes.
 pub struct ListApprovals;
@@ -173,7 +173,7 @@ impl Operation for ListApprovals {
 }
 
 impl Waiting {
-    fn of(record: Record, Seen { files, is_current }: Seen, now: Timestamp) -> Self {
+    fn of(record: Record, RequestedFiles { files, is_current }: RequestedFiles, now: Timestamp) -> Self {
         let status: ListedStatus = record.status(now).into();
         let Record { id, request, decision, .. } = record;
         let is_open = matches!(status, ListedStatus::Pending | ListedStatus::Approved);

@@ -59,7 +59,7 @@ enum Change {
 }
 
 /// The files of a request.
-pub(super) struct Seen {
+pub(super) struct RequestedFiles {
     /// Each, by path.
     pub(super) files: Vec<File>,
     /// Whether all are unchanged since the request.
@@ -75,7 +75,7 @@ pub(super) fn may_see(context: &Context<'_>, request: &Request) -> bool {
 }
 
 /// The files of `request` before and after; with diffs if `with_diffs`.
-pub(super) async fn seen(context: &Context<'_>, request: &Request, with_diffs: bool) -> Result<Seen, Error> {
+pub(super) async fn seen(context: &Context<'_>, request: &Request, with_diffs: bool) -> Result<RequestedFiles, Error> {
     let newest = context.read(|view| async move { Ok(view) }).await?.value;
     let paths: Vec<&str> = request.files.iter().map(|file| file.path.as_str()).collect();
     let wants = |record: &atlas_segment::Record| with_diffs && record.blob.is_none() && record.bytes <= MAX_COMPARED;
@@ -99,7 +99,7 @@ pub(super) async fn seen(context: &Context<'_>, request: &Request, with_diffs: b
         }
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(Seen { files, is_current })
+    Ok(RequestedFiles { files, is_current })
 }
 
 fn shown(file: &PlannedFile, there: &HashMap<&str, &Found>, with_diffs: bool) -> File {

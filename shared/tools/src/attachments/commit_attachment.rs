@@ -8,11 +8,11 @@ use atlas_ops::arguments::{Bounded, Given, Message, Text, invalid_input};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
-use atlas_ops::write::batch::{Batch, Content, New};
+use atlas_ops::write::batch::{Batch, Content, NewDocument};
 use atlas_ops::write::commit;
 use atlas_ops::write::editing;
 use atlas_ops::write::precondition::{Condition, Mode};
-use atlas_ops::write::update::{self, Written};
+use atlas_ops::write::update::{self, WriteResult};
 use atlas_ops::write::writable::{self, Version};
 use atlas_vault::VaultPath;
 use atlas_vault::file_kind::{MAX_TEXT_BYTES, may_be_text};
@@ -205,7 +205,7 @@ impl Upload<'_> {
 
 impl ChangeSet for Upload<'_> {
     type Error = Error;
-    type Outcome = commit::Outcome<Written>;
+    type Outcome = commit::Outcome<WriteResult>;
 
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
         let head = writable::published(head)?;
@@ -213,7 +213,7 @@ impl ChangeSet for Upload<'_> {
         let found = found.as_ref();
         let sha256 = self.key.sha256;
         if let Some(found) = found.filter(|found| self.is_there(Some(found))) {
-            return Ok(Attempt::nothing(Written::unchanged(found).into()));
+            return Ok(Attempt::nothing(WriteResult::unchanged(found).into()));
         }
         check(&self.condition, self.path, found)?;
         let text = self.text.get_or_init(|| self.read()).await.clone()?;
@@ -227,7 +227,7 @@ impl ChangeSet for Upload<'_> {
         if found.is_some_and(|found| found.record.bytes > 0) {
             batch.require_confirmation();
         }
-        batch.put(New::written(self.path.clone(), content, sha256, found, at), found);
+        batch.put(NewDocument::written(self.path.clone(), content, sha256, found, at), found);
         let (created, before) = (found.is_none(), found.map(Version::of));
         let written = Written {
             sha256,

@@ -94,7 +94,7 @@ impl Operation for MoveAttachment {
             Moving { context, ways: vec![(from, to)], update_links: arguments.update_references, overwrite: false };
         let change = AttachmentMove { moving };
         let done = commit::commit(context, &Self::INFO, Some(&message), &change).await?;
-        let (Kept { sha256, references, at }, generation) = done.made().ok_or_else(nothing_moved)?;
+        let (MovedAttachment { sha256, references, at }, generation) = done.made().ok_or_else(nothing_moved)?;
         let output = Output {
             from: from_path,
             to: to_path,
@@ -130,7 +130,7 @@ struct AttachmentMove<'a> {
 
 /// The result of a move. A keyed commit stores it.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-struct Kept {
+struct MovedAttachment {
     sha256: Hash,
     references: usize,
     at: Timestamp,
@@ -138,7 +138,7 @@ struct Kept {
 
 impl ChangeSet for AttachmentMove<'_> {
     type Error = Error;
-    type Outcome = commit::Outcome<Kept>;
+    type Outcome = commit::Outcome<MovedAttachment>;
 
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
         let head = writable::published(head)?;
@@ -148,7 +148,7 @@ impl ChangeSet for AttachmentMove<'_> {
         if moved.backlinks > UNCONFIRMED {
             plan.batch.require_confirmation();
         }
-        let kept = Kept { sha256: moved.sha256, references: moved.backlinks, at: self.moving.context.now };
+        let kept = MovedAttachment { sha256: moved.sha256, references: moved.backlinks, at: self.moving.context.now };
         Ok(Attempt::changes(plan.batch.derived().await?, kept.into()))
     }
 }

@@ -10,7 +10,7 @@ use atlas_ops::error::Error;
 use atlas_ops::item_error::ItemError;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
-use atlas_ops::write::batch::{Batch, New};
+use atlas_ops::write::batch::{Batch, NewDocument};
 use atlas_ops::write::precondition::{Condition, Mode};
 use atlas_ops::write::writable;
 use atlas_segment::Record;
@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Bulk, Planned, Report, UNCONFIRMED, Way, check_count, twice};
+use super::{Bulk, BulkOptions, Planned, Report, UNCONFIRMED, check_count, twice};
 
 /// Writes up to 200 notes in one commit, each in its mode as write_note does.
 pub struct BulkCreateNotes;
@@ -117,7 +117,7 @@ impl Operation for BulkCreateNotes {
         check_count("items", arguments.items.len(), MAX_ITEMS)?;
         let paths = Self::accesses(&arguments)?.into_iter().map(|(_, path)| path).collect();
         let message = arguments.message.as_ref().map(Message::as_str);
-        let way = Way { context, operation: &Self::INFO, message, dry_run: arguments.dry_run };
+        let way = BulkOptions { context, operation: &Self::INFO, message, dry_run: arguments.dry_run };
         let stop = arguments.stop_on_first_error;
         way.run(&Writing { context, items: &arguments.items, paths, stop }).await
     }
@@ -133,10 +133,15 @@ struct Writing<'a> {
 
 impl Writing<'_> {
     /// The hash of the new note, and the note unless it equals the existing one.
-    fn written(&self, item: &NewNote, path: &VaultPath, found: Option<&Found>) -> Result<(Hash, Option<New>), Error> {
+    fn written(
+        &self,
+        item: &NewNote,
+        path: &VaultPath,
+        found: Option<&Found>,
+    ) -> Result<(Hash, Option<NewDocument>), Error> {
         Condition::Mode(item.mode, None).check(path.as_str(), found)?;
         let text = writable::with_properties(item.frontmatter.as_ref(), &item.content)?;
-        let new = New::text(path.clone(), text.into(), found, self.context.now)?;
+        let new = NewDocument::text(path.clone(), text.into(), found, self.context.now)?;
         let is_there = found.is_some_and(|found| found.record.sha256 == *new.sha256().as_bytes());
         Ok((new.sha256(), (!is_there).then_some(new)))
     }

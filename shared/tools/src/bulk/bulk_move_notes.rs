@@ -15,7 +15,7 @@ use atlas_ops::write::writable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Bulk, Planned, Report, Way, check_count, twice};
+use super::{Bulk, BulkOptions, Planned, Report, check_count, twice};
 
 /// Moves up to 100 notes in one commit, and updates the links that the moves would break.
 pub struct BulkMoveNotes;
@@ -116,7 +116,7 @@ impl Operation for BulkMoveNotes {
             ways.push((from, writable::path(&format!("moves[{at}].to"), to)?));
         }
         let message = arguments.message.as_ref().map(Message::as_str);
-        let way = Way { context, operation: &Self::INFO, message, dry_run: arguments.dry_run };
+        let way = BulkOptions { context, operation: &Self::INFO, message, dry_run: arguments.dry_run };
         let moving = Moving { context, ways, update_links: arguments.update_backlinks, overwrite: false };
         let Answer { value: report, generation } = way.run(&MovingAll(moving)).await?;
         let total_backlinks_updated = report.results.iter().filter_map(|item| item.backlinks_updated).sum();

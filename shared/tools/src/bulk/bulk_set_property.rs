@@ -11,7 +11,7 @@ use atlas_ops::item_error::ItemError;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::bytes_of;
 use atlas_ops::read::notes::{self, Found};
-use atlas_ops::write::batch::{Batch, New};
+use atlas_ops::write::batch::{Batch, NewDocument};
 use atlas_ops::write::editing;
 use atlas_ops::write::writable;
 use atlas_ops::write::writable::text_of;
@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Bulk, Planned, Report, UNCONFIRMED, Way, check_count, twice};
+use super::{Bulk, BulkOptions, Planned, Report, UNCONFIRMED, check_count, twice};
 
 /// Sets a property of up to 500 notes, in one commit.
 pub struct BulkSetProperty;
@@ -104,7 +104,7 @@ impl Operation for BulkSetProperty {
         check_count("paths", arguments.paths.len(), MAX_PATHS)?;
         let paths = Self::accesses(&arguments)?.into_iter().map(|(_, path)| path).collect();
         let message = arguments.message.as_ref().map(Message::as_str);
-        let way = Way { context, operation: &Self::INFO, message, dry_run: arguments.dry_run };
+        let way = BulkOptions { context, operation: &Self::INFO, message, dry_run: arguments.dry_run };
         let stop = arguments.stop_on_first_error;
         let Arguments { key, value, .. } = &arguments;
         let edit = Edit::SetProperty { name: key.as_str().to_owned(), value: value.clone() };
@@ -123,14 +123,14 @@ struct Setting<'a> {
 
 /// A note's value before. A keyed commit stores it.
 #[derive(Clone, Serialize, Deserialize)]
-struct Had {
+struct PreviousValue {
     #[serde(default, skip_serializing_if = "Given::is_left_out")]
     value: Given<Value>,
 }
 
 impl Setting<'_> {
     /// The note with the property, unless it is unchanged, and its value before.
-    fn changed(&self, path: &VaultPath, found: Option<&Found>) -> Result<(Had, Option<New>), Error> {
+    fn changed(&self, path: &VaultPath, found: Option<&Found>) -> Result<(PreviousValue, Option<NewDocument>), Error> {
         let found = found.ok_or_else(|| notes::missing(path.as_str()))?;
         if found.record.blob.is_some() {
             let message = format!("{path} is too large to be changed in parts: replace it whole");
@@ -140,16 +140,17 @@ impl Setting<'_> {
         let note = text_of(found)?;
         let edited = editing::apply(note, std::slice::from_ref(&self.edit), "value")?;
         let value = atlas_vault::parse(note).properties().and_then(|properties| properties.get(self.key).cloned());
-        let new = (edited != note).then(|| New::text(path.clone(), edited.into(), Some(found), self.context.now));
-        Ok((Had { value: Given(value) }, new.transpose()?))
+        let new =
+            (edited != note).then(|| NewDocument::text(path.clone(), edited.into(), Some(found), self.context.now));
+        Ok((PreviousValue { value: Given(value) }, new.transpose()?))
     }
 }
 
 impl Bulk for Setting<'_> {
-    type Done = Had;
+    type Done = PreviousValue;
     type Item = Item;
 
-    async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>) -> Result<Planned<'h, Had>, Error> {
+    async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>) -> Result<Planned<'h, PreviousValue>, Error> {
         let paths: Vec<&str> = self.paths.iter().map(VaultPath::as_str).collect();
         let found = notes::find_all(head, &paths, |_| true).await?;
         let mut batch = Batch::on(head, self.context);
@@ -177,10 +178,10 @@ impl Bulk for Setting<'_> {
         Ok(Planned { items, batch, needs_confirmation: false })
     }
 
-    fn item(&self, at: usize, done: Result<Had, ItemError>) -> Item {
+    fn item(&self, at: usize, done: Result<PreviousValue, ItemError>) -> Item {
         let path = self.paths.get(at).map_or_else(String::new, |path| path.as_str().to_owned());
         match done {
-            Ok(Had { value }) => Item { path, ok: true, prev_value: value.0, error: None },
+            Ok(PreviousValue { value }) => Item { path, ok: true, prev_value: value.0, error: None },
             Err(error) => Item { path, ok: false, prev_value: None, error: Some(error) },
         }
     }

@@ -56,7 +56,7 @@ pub struct Output {
 }
 
 /// The result that a keyed commit stores.
-struct Told {
+struct CreatedCanvas {
     node_ids: Vec<String>,
     edge_count: usize,
     is_replaced: bool,
@@ -101,9 +101,9 @@ impl Operation for CreateCanvas {
             let created = canvas::create(&nodes, &edges, seed).map_err(|error| refused(&path, &error))?;
             let edge_count = created.edges_added.len();
             let is_replaced = before.is_some_and(|before| !before.trim().is_empty());
-            Ok((created.text, Told { node_ids: created.nodes_added, edge_count, is_replaced }))
+            Ok((created.text, CreatedCanvas { node_ids: created.nodes_added, edge_count, is_replaced }))
         };
-        let is_replaced = |told: &Told| told.is_replaced;
+        let is_replaced = |told: &CreatedCanvas| told.is_replaced;
         let Answer { value: edited, generation } =
             editing::edit_if_confirmed(context, &Self::INFO, &path, create, is_replaced).await?;
         let value = Output {

@@ -1,6 +1,6 @@
 //! The tools that find, describe and call operations: all of them, or those of one domain.
 
-use atlas_ops::arguments::{self, Bounded, Given, Written};
+use atlas_ops::arguments::{self, Bounded, BoundedText, Given};
 use atlas_ops::{Entry, Error, Reason, sorted};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -30,7 +30,7 @@ const LIKENESS: f64 = 0.6;
 #[serde(deny_unknown_fields)]
 struct FindArguments {
     #[serde(default)]
-    query: Given<Written<MAX_QUERY, false>>,
+    query: Given<BoundedText<MAX_QUERY, false>>,
     #[serde(default)]
     limit: Given<Bounded<1, MAX_LIMIT>>,
 }

@@ -32,7 +32,7 @@ use crate::guardrails::atlas_pack::sections::Sections;
 use crate::search::expression::Expression;
 use crate::search::ranking::Ranked;
 use crate::search::scores::Lists;
-use crate::search::snippet::Wanted;
+use crate::search::snippet::SearchedWords;
 
 /// Returns the most relevant notes and sections of the vault for a task, each with the reason, within a budget of
 /// characters.
@@ -141,7 +141,7 @@ async fn pack(
     let want = Want { headings: true, terms: true, postings: true, ..Want::default() };
     let (index, symbols) = try_join(Index::fetch(view.clone(), want), Symbols::fetch(&view)).await?;
     let (lists, corrections) = Lists::fetch(&index, expression).await?;
-    let mut wanted = Wanted::new(lists.wanted(expression, &corrections));
+    let mut wanted = SearchedWords::new(lists.wanted(expression, &corrections));
     let found = within(&index, graph::found(&index, &symbols, task)?, budget)?;
     let least = if found.is_empty() { LEAST_SHARE } else { LEAST_SHARE_BESIDE };
     let mut best = best(&index, lists.scores(&index, expression)?, budget, least)?;
@@ -224,7 +224,7 @@ fn best(
 }
 
 /// The reason for a note: its most relevant words, those in its path, and the sections.
-fn reason(worths: &BTreeMap<u8, u32>, wanted: &mut Wanted, sections: &[String], path: &str) -> String {
+fn reason(worths: &BTreeMap<u8, u32>, wanted: &mut SearchedWords, sections: &[String], path: &str) -> String {
     let in_path: BTreeSet<u8> = code_words(path).filter_map(|word| wanted.index(&word.folded)).collect();
     let in_path: Vec<&str> = in_path.iter().filter_map(|index| Some(wanted.word(*index)?.0)).collect();
     let mut words: Vec<(&str, f32)> = worths.keys().filter_map(|index| wanted.word(*index)).collect();

@@ -11,7 +11,7 @@ use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::batch::Batch;
 use atlas_ops::write::commit;
 use atlas_ops::write::precondition::Condition;
-use atlas_ops::write::update::{self, KnownInput, NoteUpdate, Written};
+use atlas_ops::write::update::{self, KnownInput, NoteUpdate, WriteResult};
 use atlas_ops::write::writable::{self, Version};
 use atlas_segment::Record;
 use atlas_vault::VaultPath;
@@ -124,7 +124,7 @@ struct OutOfTrash<'a> {
 
 impl ChangeSet for OutOfTrash<'_> {
     type Error = Error;
-    type Outcome = commit::Outcome<Written>;
+    type Outcome = commit::Outcome<WriteResult>;
 
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
         let head = writable::published(head)?;
@@ -138,7 +138,7 @@ impl ChangeSet for OutOfTrash<'_> {
         let found = found.as_ref();
         check(&self.condition, self.path, found, &kept)?;
         if let Some(found) = found.filter(|found| found.record.sha256 == kept.record.sha256) {
-            return Ok(Attempt::nothing(Written::unchanged(found).into()));
+            return Ok(Attempt::nothing(WriteResult::unchanged(found).into()));
         }
         let mut batch = Batch::on(head, self.context);
         batch.take_from_trash(self.path.clone(), &kept, found);

@@ -9,7 +9,7 @@ use atlas_mirror::{Attempt, ChangeSet, Hash, Manifest, Snapshot};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::Context;
 use atlas_ops::read::notes::{self, Found};
-use atlas_ops::write::batch::{Batch, Content, New};
+use atlas_ops::write::batch::{Batch, Content, NewDocument};
 use atlas_ops::write::commit;
 use atlas_ops::write::writable;
 use atlas_segment::Kind;
@@ -24,7 +24,7 @@ pub(crate) struct Undone {
     /// Its path.
     path: String,
     /// The kind of restoration.
-    how: How,
+    how: UndoKind,
     /// The generation of its restored text; absent where it was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     from_generation: Option<u64>,
@@ -33,7 +33,7 @@ pub(crate) struct Undone {
 /// The kind of restoration of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum How {
+pub(crate) enum UndoKind {
     /// It has its earlier text again.
     Restored,
     /// It was new: it is in the trash.
@@ -57,7 +57,7 @@ const PAGE: usize = 50;
 const MAX_FILES: usize = 500;
 
 /// The commits to undo.
-pub(crate) enum Which {
+pub(crate) enum Selection {
     /// The commit of this generation.
     Generation(u64),
     /// All commits of a caller, of a session, or of a caller's session.
@@ -73,7 +73,7 @@ pub(crate) enum Which {
     },
 }
 
-impl Which {
+impl Selection {
     fn takes(&self, manifest: &Manifest) -> bool {
         match self {
             Self::Generation(generation) => manifest.generation == *generation,
@@ -97,7 +97,7 @@ impl Which {
 
 /// The result of an undo. A keyed commit stores it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Kept {
+pub(crate) struct UndoReport {
     /// The generations of the commits.
     pub(crate) commits: Vec<u64>,
     /// The restored files, by path.
@@ -111,7 +111,7 @@ pub(crate) struct Undo<'a> {
     /// The call.
     pub(crate) context: &'a Context<'a>,
     /// The commits.
-    pub(crate) which: Which,
+    pub(crate) which: Selection,
 }
 
 /// The newest generations, the newest first, back to the one before the oldest commit to undo.
@@ -121,7 +121,7 @@ struct History {
 }
 
 /// The plan for a path.
-struct Aim {
+struct PathPlan {
     /// The index in the history of the generation whose version is restored; or why it is not.
     version: Result<usize, String>,
     /// The commits to undo that changed it.
@@ -175,7 +175,7 @@ impl Undo<'_> {
     }
 
     /// The plan for each path that the commits changed.
-    async fn aims(&self, history: &History) -> Result<BTreeMap<String, Aim>, Error> {
+    async fn aims(&self, history: &History) -> Result<BTreeMap<String, PathPlan>, Error> {
         let mirror = &self.context.vault.mirror;
         // By path: the commits that changed it, the newest first, by index, and whether each is undone.
         let mut changes: BTreeMap<String, Vec<(usize, bool)>> = BTreeMap::new();
@@ -195,13 +195,13 @@ impl Undo<'_> {
                 Some((oldest, _)) => Ok(oldest + 1),
                 None => Err(format!("generation {} changed it since", generation(changes.first()?.0))),
             };
-            (!commits.is_empty()).then_some(Aim { version, commits })
+            (!commits.is_empty()).then_some(PathPlan { version, commits })
         };
         Ok(changes.into_iter().filter_map(|(path, changes)| Some((path, aim(&changes)?))).collect())
     }
 
     /// The plans of readable paths; for those that the caller may not write, with the reason.
-    fn allowed(&self, aims: BTreeMap<String, Aim>) -> Result<BTreeMap<VaultPath, Aim>, Error> {
+    fn allowed(&self, aims: BTreeMap<String, PathPlan>) -> Result<BTreeMap<VaultPath, PathPlan>, Error> {
         let mut allowed = BTreeMap::new();
         for (path, aim) in aims {
             // The trash and other closed folders are not restored.
@@ -212,7 +212,7 @@ impl Undo<'_> {
             let denied =
                 [Access::Write, Access::Delete].into_iter().find_map(|access| self.context.check(access, &path).err());
             let version = denied.map_or(aim.version, |denied| Err(denied.message));
-            allowed.insert(path, Aim { version, commits: aim.commits });
+            allowed.insert(path, PathPlan { version, commits: aim.commits });
         }
         if allowed.len() > MAX_FILES {
             let message = format!(
@@ -225,7 +225,7 @@ impl Undo<'_> {
     }
 
     /// The changes on `head`.
-    pub(crate) async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>) -> Result<(Batch<'h>, Kept), Error> {
+    pub(crate) async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>) -> Result<(Batch<'h>, UndoReport), Error> {
         let history = self.history(head).await?;
         let aims = self.allowed(self.aims(&history).await?)?;
         let mut batch = Batch::on(head, self.context);
@@ -233,7 +233,7 @@ impl Undo<'_> {
         if commits.is_empty() {
             return Err(none_such());
         }
-        let mut kept = Kept { commits: commits.into_iter().collect(), ..Kept::default() };
+        let mut kept = UndoReport { commits: commits.into_iter().collect(), ..UndoReport::default() };
         for (path, aim) in aims {
             self.context.work.check()?;
             let name = path.as_str().to_owned();
@@ -261,7 +261,7 @@ impl Undo<'_> {
         head: &Snapshot,
         before: &Snapshot,
         path: VaultPath,
-    ) -> Result<Result<Option<(How, Option<u64>)>, String>, Error> {
+    ) -> Result<Result<Option<(UndoKind, Option<u64>)>, String>, Error> {
         let now = notes::find(head, path.as_str(), |record| record.blob.is_none()).await?;
         let was = notes::find(before, path.as_str(), |record| record.blob.is_none()).await?;
         let is_same = |one: &Found, other: &Found| one.record.sha256 == other.record.sha256;
@@ -269,7 +269,7 @@ impl Undo<'_> {
             (None, None) => None,
             (Some(now), None) => {
                 batch.trash(&path, &now).await?;
-                Some((How::Removed, None))
+                Some((UndoKind::Removed, None))
             }
             (Some(now), Some(was)) if is_same(&now, &was) => None,
             (now, Some(was)) => {
@@ -286,17 +286,17 @@ impl Undo<'_> {
                     }
                     _ => batch.put(self.version(path, &was, now.as_ref())?, now.as_ref()),
                 }
-                Some((How::Restored, Some(from)))
+                Some((UndoKind::Restored, Some(from)))
             }
         }))
     }
 
-    fn version(&self, path: VaultPath, was: &Found, now: Option<&Found>) -> Result<New, Error> {
+    fn version(&self, path: VaultPath, was: &Found, now: Option<&Found>) -> Result<NewDocument, Error> {
         match was.record.kind {
-            Kind::Note => New::text(path, was.text.clone(), now, self.context.now),
+            Kind::Note => NewDocument::text(path, was.text.clone(), now, self.context.now),
             _ => {
                 let sha256 = Hash::from_bytes(was.record.sha256);
-                Ok(New::written(path, Content::Text(was.text.clone()), sha256, now, self.context.now))
+                Ok(NewDocument::written(path, Content::Text(was.text.clone()), sha256, now, self.context.now))
             }
         }
     }
@@ -304,7 +304,7 @@ impl Undo<'_> {
 
 impl ChangeSet for Undo<'_> {
     type Error = Error;
-    type Outcome = commit::Outcome<Kept>;
+    type Outcome = commit::Outcome<UndoReport>;
 
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
         let head = writable::published(head)?;

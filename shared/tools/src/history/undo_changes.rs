@@ -8,7 +8,7 @@ use atlas_ops::write::commit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::history::undo::{Kept, Left, Undo, Undone, Which};
+use crate::history::undo::{Left, Selection, Undo, UndoReport, Undone};
 
 /// Undoes the changes of some commits.
 pub struct UndoChanges;
@@ -97,14 +97,14 @@ impl Operation for UndoChanges {
             let message = arguments.message.as_ref().map(Message::as_str);
             commit::commit(context, &Self::INFO, message, &undo).await?.kept()
         };
-        let Kept { commits, undone, left } = kept;
+        let UndoReport { commits, undone, left } = kept;
         let output = Output { commits, undone, left, dry_run: arguments.dry_run, generation };
         Ok(Answer { value: output, generation: Some(generation) })
     }
 }
 
 /// The commits that the arguments select.
-fn which(arguments: &Arguments) -> Result<Which, Error> {
+fn which(arguments: &Arguments) -> Result<Selection, Error> {
     let name = |name: &Given<Text<200>>| name.as_ref().map(|name| name.as_str().to_owned());
     let (by, session) = (name(&arguments.by), name(&arguments.of_session));
     let since = arguments.since.as_ref().map(|since| {
@@ -113,10 +113,12 @@ fn which(arguments: &Arguments) -> Result<Which, Error> {
     let since = since.transpose()?;
     match *arguments.generation {
         Some(1) => Err(invalid_input("generation", "the first one is the vault itself: name a later one")),
-        Some(generation) if by.is_none() && session.is_none() && since.is_none() => Ok(Which::Generation(generation)),
+        Some(generation) if by.is_none() && session.is_none() && since.is_none() => {
+            Ok(Selection::Generation(generation))
+        }
         None if by.is_some() || session.is_some() => match *arguments.upto {
             None if !arguments.dry_run => Err(invalid_input("upto", "pass the generation of the dry run")),
-            upto => Ok(Which::All { by, session, since, upto: upto.unwrap_or(u64::MAX) }),
+            upto => Ok(Selection::All { by, session, since, upto: upto.unwrap_or(u64::MAX) }),
         },
         _ => Err(invalid_input(
             "generation",

@@ -14,7 +14,7 @@ use atlas_ops::pipeline::response_limit::cut;
 use atlas_ops::read::graph::Graph;
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::read::view::View;
-use atlas_ops::write::batch::{Batch, New};
+use atlas_ops::write::batch::{Batch, NewDocument};
 use atlas_ops::write::commit;
 use atlas_ops::write::writable;
 use atlas_ops::write::writable::text_of;
@@ -186,7 +186,7 @@ impl Pruning<'_> {
         if is_unchanged {
             return Ok(Hash::from_bytes(found.record.sha256));
         }
-        let new = New::text(self.path.clone(), pruned.into(), Some(found), self.context.now)?;
+        let new = NewDocument::text(self.path.clone(), pruned.into(), Some(found), self.context.now)?;
         let sha256 = new.sha256();
         batch.put(new, Some(found));
         Ok(sha256)

@@ -12,7 +12,7 @@ use atlas_ops::pipeline::response_limit::cut;
 use atlas_ops::read::index::{Index, Want};
 use atlas_ops::read::links::{self, Naming};
 use atlas_ops::read::view::View;
-use atlas_ops::write::batch::{Batch, New};
+use atlas_ops::write::batch::{Batch, NewDocument};
 use atlas_ops::write::commit;
 use atlas_ops::write::relocate::{MAX_NOTES, unlinkable};
 use atlas_ops::write::writable;
@@ -209,7 +209,7 @@ impl Rewriting<'_> {
         let mut modified = Vec::new();
         for ((path, relinked), was) in rewritten.into_iter().zip(links::found(head, &index, places).await?) {
             modified.push(Modified { path: path.as_str().to_owned(), occurrences: relinked.meant.len() });
-            batch.put(New::text(path, relinked.text.into(), Some(&was), self.context.now)?, Some(&was));
+            batch.put(NewDocument::text(path, relinked.text.into(), Some(&was), self.context.now)?, Some(&was));
         }
         modified.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         Ok((modified, batch))

@@ -11,7 +11,7 @@ use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::index::{Index, Want};
 use atlas_ops::read::links;
 use atlas_ops::read::notes;
-use atlas_ops::write::batch::{Batch, New};
+use atlas_ops::write::batch::{Batch, NewDocument};
 use atlas_ops::write::commit;
 use atlas_ops::write::precondition::{Condition, Mode};
 use atlas_ops::write::relocate::unlinkable;
@@ -150,7 +150,7 @@ impl ChangeSet for Copying<'_> {
         let (text, links) = self.text(head, &note.text).await?;
         let at = self.context.now;
         let mut batch = Batch::on(head, self.context);
-        let new = New::text(self.to.clone(), text, None, at)?;
+        let new = NewDocument::text(self.to.clone(), text, None, at)?;
         let copied = Copied { sha256: new.sha256(), links, at };
         batch.put(new, None);
         Ok(Attempt::changes(batch.derived().await?, copied.into()))

@@ -76,11 +76,11 @@ fn notes() -> Vec<Text<32>> {
 
 /// A file or a folder.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Listed {
+pub struct ListedItem {
     /// Its path.
     path: String,
     /// Its type.
-    r#type: What,
+    r#type: ItemType,
     /// A file's size in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<u64>,
@@ -96,7 +96,7 @@ pub struct Listed {
 /// The type of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum What {
+pub enum ItemType {
     /// A note, or another file.
     File,
     /// A folder.
@@ -132,9 +132,9 @@ impl Operation for ListNotes {
         ..Info::HARMLESS
     };
     type Arguments = Arguments;
-    type Output = Page<Listed>;
+    type Output = Page<ListedItem>;
 
-    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Page<Listed>>, Error> {
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Page<ListedItem>>, Error> {
         let asked = arguments.limit.get();
         let listing = Listing::of(&arguments)?;
         let of = crc32fast::hash(format!("{listing:?}").as_bytes());
@@ -173,7 +173,7 @@ impl Operation for ListNotes {
                     None if is_more => Some(listing.count(whole).await?),
                     None => is_first.then_some(items.len()),
                 };
-                let last = items.last().filter(|_| is_more).map(Listed::key);
+                let last = items.last().filter(|_| is_more).map(ListedItem::key);
                 let cursor = last.and_then(|after| cursor::encode(&Cursor { generation, of, after, total }));
                 Ok(Page { items, cursor, overflow: asked > MAX_ITEMS, total_count: total })
             }
@@ -182,11 +182,11 @@ impl Operation for ListNotes {
     }
 }
 
-impl Listed {
+impl ListedItem {
     fn file(record: Record) -> Self {
         Self {
             path: record.path,
-            r#type: What::File,
+            r#type: ItemType::File,
             size: Some(record.bytes),
             mtime: Some(Timestamp::from_millisecond(record.modified_ms).unwrap_or_default()),
             sha256: Some(record.sha256.iter().map(|byte| format!("{byte:02x}")).collect()),
@@ -196,12 +196,12 @@ impl Listed {
     /// The folder whose path with its closing slash is `key`.
     fn folder(key: &str) -> Self {
         let path = key.trim_end_matches('/').to_owned();
-        Self { path, r#type: What::Folder, size: None, mtime: None, sha256: None }
+        Self { path, r#type: ItemType::Folder, size: None, mtime: None, sha256: None }
     }
 
     /// Its sort key.
     fn key(&self) -> String {
-        if self.r#type == What::Folder { format!("{}/", self.path) } else { self.path.clone() }
+        if self.r#type == ItemType::Folder { format!("{}/", self.path) } else { self.path.clone() }
     }
 }
 
@@ -293,7 +293,7 @@ impl Listing {
 
     /// The first `count` items after `after`, at any depth. Reads neither paths nor texts of the whole vault, but the
     /// records from there on.
-    async fn all(&self, view: View, after: &str, count: usize) -> Result<Vec<Listed>, Error> {
+    async fn all(&self, view: View, after: &str, count: usize) -> Result<Vec<ListedItem>, Error> {
         let Some(prefix) = &self.prefix else { return Ok(Vec::new()) };
         let mut items = Vec::new();
         let mut last = after.to_owned();
@@ -308,10 +308,10 @@ impl Listing {
                     continue;
                 }
                 let folders = self.folders_of(&record.path).filter(|folder| !last.starts_with(folder));
-                items.extend(folders.map(Listed::folder));
+                items.extend(folders.map(ListedItem::folder));
                 last.clone_from(&record.path);
                 if self.has(&record.path) {
-                    items.push(Listed::file(record));
+                    items.push(ListedItem::file(record));
                 }
             }
             match end {
@@ -351,7 +351,7 @@ impl Listing {
     }
 
     /// The first `count` items after `after` that are in the folder itself.
-    async fn children(&self, view: View, after: &str, count: usize) -> Result<Vec<Listed>, Error> {
+    async fn children(&self, view: View, after: &str, count: usize) -> Result<Vec<ListedItem>, Error> {
         let Some(prefix) = &self.prefix else { return Ok(Vec::new()) };
         let root = self.root.prefix();
         let index = Index::fetch(view, Want::default()).await?;
@@ -385,8 +385,8 @@ impl Listing {
         let documents: Vec<DocumentRef> = page.iter().filter_map(|(_, document)| **document).collect();
         let mut records = index.records(&documents).await?.into_iter();
         let item = |(key, document): (&String, &Option<DocumentRef>)| match document {
-            Some(_) => records.next().map(Listed::file),
-            None => Some(Listed::folder(key)),
+            Some(_) => records.next().map(ListedItem::file),
+            None => Some(ListedItem::folder(key)),
         };
         Ok(page.into_iter().filter_map(item).collect())
     }

@@ -112,7 +112,7 @@ impl Operation for MoveNote {
             condition: Condition::of_existing(arguments.if_match.as_ref())?,
         };
         let done = commit::commit(context, &Self::INFO, Some(&message), &change).await?;
-        let (Kept { sha256, backlinks, links, notes, at }, generation) = done.made().ok_or_else(nothing_moved)?;
+        let (MovedNote { sha256, backlinks, links, notes, at }, generation) = done.made().ok_or_else(nothing_moved)?;
         let output = Output {
             from: from_path,
             to: to_path,
@@ -139,7 +139,7 @@ struct MoveChange<'a> {
 
 /// The result of a move. A keyed commit stores it.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-struct Kept {
+struct MovedNote {
     sha256: Hash,
     links: usize,
     notes: usize,
@@ -151,7 +151,7 @@ struct Kept {
 
 impl ChangeSet for MoveChange<'_> {
     type Error = Error;
-    type Outcome = commit::Outcome<Kept>;
+    type Outcome = commit::Outcome<MovedNote>;
 
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
         let head = writable::published(head)?;
@@ -166,7 +166,7 @@ impl ChangeSet for MoveChange<'_> {
             batch.require_confirmation();
         }
         let moved = moved.first().ok_or_else(nothing_moved)?;
-        let kept = Kept { sha256: moved.sha256, links, notes, backlinks: moved.backlinks, at: context.now };
+        let kept = MovedNote { sha256: moved.sha256, links, notes, backlinks: moved.backlinks, at: context.now };
         Ok(Attempt::changes(batch.derived().await?, kept.into()))
     }
 }

@@ -8,7 +8,7 @@ use atlas_ops::read::view::View;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::notes::list_notes::What;
+use crate::notes::list_notes::ItemType;
 
 /// Returns whether there is a file or a folder at a path, without reading it.
 pub struct NoteExists;
@@ -28,7 +28,7 @@ pub struct Output {
     exists: bool,
     /// Its type.
     #[serde(skip_serializing_if = "Option::is_none")]
-    r#type: Option<What>,
+    r#type: Option<ItemType>,
 }
 
 impl Operation for NoteExists {
@@ -54,8 +54,8 @@ impl Operation for NoteExists {
         let look = |view: View| async move {
             let index = Index::fetch(view, Want::default()).await?;
             let what = match index.find(path)? {
-                Some(_) => Some(What::File),
-                None => index.has_prefix(&format!("{path}/"))?.then_some(What::Folder),
+                Some(_) => Some(ItemType::File),
+                None => index.has_prefix(&format!("{path}/"))?.then_some(ItemType::Folder),
             };
             Ok(Output { exists: what.is_some(), r#type: what })
         };

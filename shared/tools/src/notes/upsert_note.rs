@@ -5,7 +5,7 @@ use atlas_ops::arguments::{Given, Message, WritePath};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::Found;
-use atlas_ops::write::update::{self, KnownInput, NoteUpdate, Written};
+use atlas_ops::write::update::{self, KnownInput, NoteUpdate, WriteResult};
 use atlas_ops::write::writable;
 use atlas_vault::VaultPath;
 use atlas_vault::edit::between;
@@ -53,14 +53,14 @@ impl Operation for UpsertNote {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path: VaultPath = arguments.path.clone().into();
         let message = arguments.message.as_ref().map(Message::as_str);
-        let new = New { content: &arguments.content, properties: arguments.frontmatter.as_ref() };
+        let new = UpsertContent { content: &arguments.content, properties: arguments.frontmatter.as_ref() };
         let answer = upsert(context, &Self::INFO, &path, new, message).await?;
         Ok(Output::of(&path, answer))
     }
 }
 
 /// The content to write.
-pub(crate) struct New<'a> {
+pub(crate) struct UpsertContent<'a> {
     pub(crate) content: &'a str,
     /// The properties of a new note.
     pub(crate) properties: Option<&'a Map<String, Value>>,
@@ -71,10 +71,10 @@ pub(crate) async fn upsert(
     context: &Context<'_>,
     operation: &Info,
     path: &VaultPath,
-    new: New<'_>,
+    new: UpsertContent<'_>,
     message: Option<&str>,
-) -> Result<Answer<Written>, Error> {
-    let New { content, properties } = new;
+) -> Result<Answer<WriteResult>, Error> {
+    let UpsertContent { content, properties } = new;
     let created = writable::with_properties(properties, content)?;
     let decide = |found: Option<&Found>| {
         Ok(NoteUpdate::Text(match found {

@@ -7,7 +7,7 @@ use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::notes::Found;
 use atlas_ops::write::precondition::{Condition, Mode};
-use atlas_ops::write::update::{self, KnownInput, NoteUpdate, Written};
+use atlas_ops::write::update::{self, KnownInput, NoteUpdate, WriteResult};
 use atlas_ops::write::writable;
 use atlas_vault::VaultPath;
 use jiff::Timestamp;
@@ -82,7 +82,7 @@ pub struct Output {
 
 impl Output {
     /// The result of a write at `path`.
-    pub(crate) fn of(path: &VaultPath, written: Answer<Written>) -> Answer<Self> {
+    pub(crate) fn of(path: &VaultPath, written: Answer<WriteResult>) -> Answer<Self> {
         let Answer { value, generation } = written;
         let output = Self {
             path: path.as_str().to_owned(),

@@ -78,7 +78,7 @@ impl Operation for AppendToPeriodicNote {
     type Output = Output;
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let which = Which::of(context, arguments.period, arguments.date.as_ref(), &arguments.timezone)?;
+        let which = PeriodicDay::of(context, arguments.period, arguments.date.as_ref(), &arguments.timezone)?;
         let find = |view: View| {
             let which = &which;
             async move { PeriodicNote::find(context, &view, which, None).await }

@@ -11,7 +11,7 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Period, PeriodicNote, Which};
+use super::{Period, PeriodicDay, PeriodicNote};
 
 /// Makes the daily, weekly, monthly, quarterly or yearly note of a day, where the vault's own settings say and from the template that they name, with {{date}}.
 pub struct CreatePeriodicNote;
@@ -72,7 +72,7 @@ impl Operation for CreatePeriodicNote {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let which = Which::of(context, arguments.period, arguments.date.as_ref(), &arguments.timezone)?;
+        let which = PeriodicDay::of(context, arguments.period, arguments.date.as_ref(), &arguments.timezone)?;
         let template = super::template(arguments.template_override.as_deref())?;
         let find = |view: View| {
             let (which, template) = (&which, template.as_ref());

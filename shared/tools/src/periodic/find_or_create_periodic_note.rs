@@ -10,7 +10,7 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Period, PeriodicNote, Shown, Which};
+use super::{Period, PeriodicDay, PeriodicNote, Shown};
 
 /// Returns the daily, weekly, monthly, quarterly or yearly note of a day, and creates it first if it is missing.
 pub struct FindOrCreatePeriodicNote;
@@ -62,7 +62,7 @@ impl Operation for FindOrCreatePeriodicNote {
     type Output = Output;
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let which = Which::of(context, arguments.period, arguments.date.as_ref(), &arguments.timezone)?;
+        let which = PeriodicDay::of(context, arguments.period, arguments.date.as_ref(), &arguments.timezone)?;
         let find = |view: View| {
             let which = &which;
             async move { PeriodicNote::find(context, &view, which, None).await }

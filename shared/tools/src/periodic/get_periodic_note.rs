@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::periodic::settings::Settings;
-use crate::periodic::{Period, Shown, Which};
+use crate::periodic::{Period, PeriodicDay, Shown};
 
 /// Returns the path of the daily, weekly, monthly, quarterly or yearly note of a day, whether it exists, and its text.
 pub struct GetPeriodicNote;
@@ -63,7 +63,7 @@ impl Operation for GetPeriodicNote {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let Arguments { period, date, timezone, include_content } = arguments;
-        let which = Which::of(context, period, date.as_ref(), &timezone)?;
+        let which = PeriodicDay::of(context, period, date.as_ref(), &timezone)?;
         let find = |view: View| {
             let which = &which;
             async move {

@@ -54,7 +54,7 @@ pub struct PropertyUse {
 
 /// A property while notes are counted.
 #[derive(Default)]
-struct Counted<'a> {
+struct PropertyTally<'a> {
     types: BTreeSet<PropertyType>,
     notes: usize,
     samples: Vec<&'a Value>,
@@ -103,8 +103,8 @@ impl Operation for ListProperties {
 }
 
 /// The properties of notes below `root`, the most used first.
-fn counted<'a>(facts: &'a Facts, root: &Root, samples: usize) -> Result<Vec<(&'a str, Counted<'a>)>, Error> {
-    let mut properties: BTreeMap<&str, Counted<'_>> = BTreeMap::new();
+fn counted<'a>(facts: &'a Facts, root: &Root, samples: usize) -> Result<Vec<(&'a str, PropertyTally<'a>)>, Error> {
+    let mut properties: BTreeMap<&str, PropertyTally<'_>> = BTreeMap::new();
     for segment in facts.index().segments() {
         let below = facts.below(segment, root)?;
         for column in facts.properties(segment)?.iter() {
@@ -123,7 +123,7 @@ fn counted<'a>(facts: &'a Facts, root: &Root, samples: usize) -> Result<Vec<(&'a
             }
         }
     }
-    let mut all: Vec<(&str, Counted<'_>)> = properties.into_iter().collect();
+    let mut all: Vec<(&str, PropertyTally<'_>)> = properties.into_iter().collect();
     all.sort_by_key(|(_, counted)| std::cmp::Reverse(counted.notes));
     Ok(all)
 }

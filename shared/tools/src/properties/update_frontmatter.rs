@@ -72,12 +72,12 @@ pub struct Output {
     /// SHA-256 of the note, in hex.
     content_hash: String,
     #[serde(flatten)]
-    told: Told,
+    told: PropertyChanges,
 }
 
 /// The values before, and the changes.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-struct Told {
+struct PropertyChanges {
     /// The value before, when one was set or removed; absent if it was missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     prev_value: Option<Value>,
@@ -200,7 +200,7 @@ impl Operation for UpdateFrontmatter {
 }
 
 /// The note after the change, and the result.
-fn changed(text: &str, task: &Task<'_>) -> Result<(String, Told), Error> {
+fn changed(text: &str, task: &Task<'_>) -> Result<(String, PropertyChanges), Error> {
     let before = parse(text).properties().cloned();
     let has = |name: &str| before.as_ref().is_some_and(|properties| properties.contains_key(name));
     let prev_value = |name: &str| before.as_ref().and_then(|properties| properties.get(name)).cloned();
@@ -208,13 +208,19 @@ fn changed(text: &str, task: &Task<'_>) -> Result<(String, Told), Error> {
     Ok(match task {
         Task::Set(name, value) => {
             let set = Edit::SetProperty { name: (*name).to_owned(), value: (*value).clone() };
-            (editing::apply(text, &[set], "value")?, Told { prev_value: prev_value(name), ..Told::default() })
+            (
+                editing::apply(text, &[set], "value")?,
+                PropertyChanges { prev_value: prev_value(name), ..PropertyChanges::default() },
+            )
         }
         Task::Remove(name) => {
             // If the properties cannot be read, the edit's error explains why.
             let unread = before.is_none() && parse(text).frontmatter.is_some();
             let edits = if has(name) || unread { vec![remove(name)] } else { Vec::new() };
-            (editing::apply(text, &edits, "key")?, Told { prev_value: prev_value(name), ..Told::default() })
+            (
+                editing::apply(text, &edits, "key")?,
+                PropertyChanges { prev_value: prev_value(name), ..PropertyChanges::default() },
+            )
         }
         Task::Merge(patch) => {
             let (gone, properties): (Vec<_>, Vec<_>) = patch.iter().partition(|(_, value)| value.is_null());
@@ -226,7 +232,7 @@ fn changed(text: &str, task: &Task<'_>) -> Result<(String, Told), Error> {
             let merged = editing::apply(text, &[Edit::MergeProperties { properties: applied.clone() }], "patch")?;
             let edited =
                 edit::remove_properties(&merged, &removed).map_err(|problem| editing::refused("patch", &problem))?;
-            (edited, Told { applied: Some(applied), removed: Some(removed), ..Told::default() })
+            (edited, PropertyChanges { applied: Some(applied), removed: Some(removed), ..PropertyChanges::default() })
         }
         Task::Replace(properties) => {
             if before.is_none() && parse(text).frontmatter.is_some() {
@@ -235,7 +241,7 @@ fn changed(text: &str, task: &Task<'_>) -> Result<(String, Told), Error> {
             }
             let edited = edit::replace_frontmatter(text, properties)
                 .map_err(|problem| editing::refused("frontmatter", &problem))?;
-            (edited, Told { prev_frontmatter: before, ..Told::default() })
+            (edited, PropertyChanges { prev_frontmatter: before, ..PropertyChanges::default() })
         }
     })
 }

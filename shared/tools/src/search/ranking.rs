@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::search::expression::{Expression, Token};
 use crate::search::filter::Filter;
 use crate::search::scores::Lists;
-use crate::search::snippet::{Wanted, holds};
+use crate::search::snippet::{SearchedWords, holds};
 use crate::search::surroundings::has_pages;
 use crate::search::{Explained, Listing, Note, Output, SearchResult, TOO_LARGE};
 
@@ -46,7 +46,7 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
     let mut ranked = Ranked::new(&index, scores);
 
     let expression = &request.expression;
-    let mut wanted = Wanted::new(lists.wanted(expression, &corrections));
+    let mut wanted = SearchedWords::new(lists.wanted(expression, &corrections));
     let mut page = Vec::new();
     let mut places = Vec::new();
     let mut at = 0;
@@ -141,7 +141,7 @@ pub(crate) fn title<'h>(path: &str, text: &str, mut headings: impl Iterator<Item
     })
 }
 
-fn note(index: &Index, candidate: Candidate, text: &str, wanted: &mut Wanted) -> Result<Note, Error> {
+fn note(index: &Index, candidate: Candidate, text: &str, wanted: &mut SearchedWords) -> Result<Note, Error> {
     let Candidate { score, document, path, .. } = candidate;
     let snippet = wanted.snippet(text);
     let headings = || Ok::<_, Error>(index.headings(document.segment)?.of(document.document));

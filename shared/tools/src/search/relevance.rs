@@ -34,7 +34,7 @@ const AS_WORD: f64 = 0.25;
 /// The start of a page: the number of lines before it in a group that is ranked together, and the start of that group,
 /// `from`.
 #[derive(Serialize, Deserialize)]
-struct Begin {
+struct PageStart {
     generation: u64,
     of: u32,
     from: Option<String>,
@@ -50,7 +50,8 @@ pub(super) async fn page<T: Serialize>(
 ) -> Result<Answer<PartialPage<T>>, Error> {
     let (limit, overflow) = clamped(lines.limit);
     let of = lines.of;
-    let begin: Option<Begin> = lines.cursor.map(|cursor: &Text<4096>| cursor::decode(cursor.as_str())).transpose()?;
+    let begin: Option<PageStart> =
+        lines.cursor.map(|cursor: &Text<4096>| cursor::decode(cursor.as_str())).transpose()?;
     if begin.as_ref().is_some_and(|begin| begin.of != of) {
         return Err(cursor::invalid());
     }
@@ -75,9 +76,9 @@ pub(super) async fn page<T: Serialize>(
         items.truncate(fitting(&items, context.limits.max_response_bytes));
         let at = after + items.len();
         let next = if at < total {
-            Some(Begin { generation, of, from, after: at })
+            Some(PageStart { generation, of, from, after: at })
         } else {
-            rest.as_ref().map(|rest| Begin { generation, of, from: Some(rest.clone()), after: 0 })
+            rest.as_ref().map(|rest| PageStart { generation, of, from: Some(rest.clone()), after: 0 })
         };
         let partial = match partial {
             _ if items.len() < asked => Some(TOO_LARGE),

@@ -55,13 +55,13 @@ struct Candidates {
 }
 
 /// Terms whose postings to fetch.
-struct Wanted<'a> {
+struct TermsToFetch<'a> {
     index: &'a Index,
     wave: Wave,
     slots: HashMap<(usize, u64), Slot>,
 }
 
-impl Wanted<'_> {
+impl TermsToFetch<'_> {
     fn term(&mut self, segment: usize, ordinal: u32, factor: f32) -> Result<Term, Error> {
         let (part, list) = self.index.terms(segment)?.page(self.index.layout(segment)?, ordinal)?;
         let wave = &mut self.wave;
@@ -127,7 +127,7 @@ fn most_alternatives(index: &Index) -> usize {
 
 impl Lists {
     pub(crate) async fn fetch(index: &Index, expression: &Expression) -> Result<(Self, Vec<Correction>), Error> {
-        let mut wanted = Wanted { index, wave: Wave::default(), slots: HashMap::new() };
+        let mut wanted = TermsToFetch { index, wave: Wave::default(), slots: HashMap::new() };
         let mut candidates = Vec::new();
         let exact = expression.phrases.iter().chain(&expression.excluded).flatten().map(|token| (token, false));
         for (token, may_correct) in exact.chain(expression.words.iter().map(|token| (token, true))) {

@@ -92,7 +92,7 @@ pub struct Hit {
     /// Its relevance for the words (BM25), or for the literal text; 1 in the other modes.
     score: f64,
     /// How it was found: `text`, `literal`, `regex`, `jsonlogic`.
-    mode_used: Way,
+    mode_used: Method,
     /// The section of the snippet: the path, and the heading above as `#anchor` if there is one. Only for words.
     #[serde(skip_serializing_if = "Option::is_none")]
     chunk_id: Option<String>,
@@ -107,7 +107,7 @@ pub struct Hit {
 /// A method of search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
+pub enum Method {
     /// Ranked words.
     Text,
     /// A literal text.
@@ -122,17 +122,17 @@ pub enum Way {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Explanation {
     /// The modes, in order.
-    modes_tried: Vec<Way>,
+    modes_tried: Vec<Method>,
     /// The mode of the results.
-    chosen: Way,
+    chosen: Method,
     /// The reason.
     reason: &'static str,
 }
 
 /// The start of a page: the method, with its own cursor.
 #[derive(Serialize, Deserialize)]
-struct Begin {
-    way: Way,
+struct PageStart {
+    way: Method,
     cursor: String,
 }
 
@@ -161,11 +161,11 @@ impl Operation for SearchVault {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let Arguments { query, mode, root, explain, limit, cursor } = arguments;
-        let begin: Option<Begin> = cursor.as_ref().map(|cursor| cursor::decode(cursor.as_str())).transpose()?;
+        let begin: Option<PageStart> = cursor.as_ref().map(|cursor| cursor::decode(cursor.as_str())).transpose()?;
         let (chosen, reason) = choose(&query, mode)?;
         let way = begin.as_ref().map_or(chosen, |begin| begin.way);
         // A search for words may have continued with the literal text.
-        if way != chosen && (chosen, way, mode) != (Way::Text, Way::Literal, Mode::Auto) {
+        if way != chosen && (chosen, way, mode) != (Method::Text, Method::Literal, Mode::Auto) {
             return Err(cursor::invalid());
         }
         let is_first = begin.is_none();
@@ -175,29 +175,30 @@ impl Operation for SearchVault {
         let mut explanation = Explanation { modes_tried: vec![way], chosen: way, reason };
         let page = &answer.value.page;
         let has_none = page.items.is_empty() && page.cursor.is_none();
-        if mode == Mode::Auto && way == Way::Text && is_first && has_none {
-            answer = search.page(Way::Literal).await?;
+        if mode == Mode::Auto && way == Method::Text && is_first && has_none {
+            answer = search.page(Method::Literal).await?;
             let reason = "no note has the words, so the text was looked for as it stands";
-            explanation = Explanation { modes_tried: vec![Way::Text, Way::Literal], chosen: Way::Literal, reason };
+            explanation =
+                Explanation { modes_tried: vec![Method::Text, Method::Literal], chosen: Method::Literal, reason };
         }
         let way = explanation.chosen;
         let next = answer.value.page.cursor.take();
-        answer.value.page.cursor = next.and_then(|cursor| cursor::encode(&Begin { way, cursor }));
+        answer.value.page.cursor = next.and_then(|cursor| cursor::encode(&PageStart { way, cursor }));
         let output = Output { page: answer.value, explain: explain.then_some(explanation) };
         Ok(Answer { value: output, generation: answer.generation })
     }
 }
 
 /// The method for a mode and a query, and the reason.
-fn choose(query: &Query, mode: Mode) -> Result<(Way, &'static str), Error> {
+fn choose(query: &Query, mode: Mode) -> Result<(Method, &'static str), Error> {
     let refused = |reason, message| Error::bad_request(reason, message).with("field", "mode");
     match (mode, query) {
-        (Mode::Auto, Query::Logic(_)) => Ok((Way::Jsonlogic, "the query is an object")),
-        (Mode::Auto, Query::Text(text)) if delimited(text).is_some() => Ok((Way::Regex, "the query stands in /…/")),
-        (Mode::Auto, Query::Text(_)) => Ok((Way::Text, "the query is words")),
-        (Mode::Text, Query::Text(_)) => Ok((Way::Text, "it was asked for")),
-        (Mode::Regex, Query::Text(_)) => Ok((Way::Regex, "it was asked for")),
-        (Mode::Jsonlogic, _) => Ok((Way::Jsonlogic, "it was asked for")),
+        (Mode::Auto, Query::Logic(_)) => Ok((Method::Jsonlogic, "the query is an object")),
+        (Mode::Auto, Query::Text(text)) if delimited(text).is_some() => Ok((Method::Regex, "the query stands in /…/")),
+        (Mode::Auto, Query::Text(_)) => Ok((Method::Text, "the query is words")),
+        (Mode::Text, Query::Text(_)) => Ok((Method::Text, "it was asked for")),
+        (Mode::Regex, Query::Text(_)) => Ok((Method::Regex, "it was asked for")),
+        (Mode::Jsonlogic, _) => Ok((Method::Jsonlogic, "it was asked for")),
         (Mode::Text | Mode::Regex, Query::Logic(_)) => {
             Err(refused(Reason::InvalidInput, "mode: an object is JSONLogic: say jsonlogic or auto"))
         }
@@ -229,17 +230,17 @@ fn delimited(text: &str) -> Option<(&str, &str)> {
 }
 
 impl Search<'_> {
-    async fn page(&self, way: Way) -> Result<Answer<PartialPage<Hit>>, Error> {
+    async fn page(&self, way: Method) -> Result<Answer<PartialPage<Hit>>, Error> {
         match way {
-            Way::Text => self.ranked().await,
-            Way::Literal => {
+            Method::Text => self.ranked().await,
+            Method::Literal => {
                 let (query, root) = (self.text(self.words()?)?, self.root.to_owned());
                 let (case_sensitive, whole_word) = (false, false);
                 let (limit, cursor) = (self.limit, Given(self.cursor.clone()));
                 let arguments = search_text::Arguments { query, case_sensitive, whole_word, root, limit, cursor };
                 Ok(SearchText::run(self.context, arguments).await?.map(|page| page.map(Hit::of_text)))
             }
-            Way::Regex => {
+            Method::Regex => {
                 let written = self.words()?;
                 let (pattern, flags) = delimited(written).unwrap_or((written, "i"));
                 let (pattern, flags, root) = (self.text(pattern)?, flags.to_owned(), self.root.to_owned());
@@ -255,7 +256,7 @@ impl Search<'_> {
                 let found = SearchRegex::run(self.context, arguments).await.map_err(of_query)?;
                 Ok(found.map(|page| page.map(Hit::of_regex)))
             }
-            Way::Jsonlogic => {
+            Method::Jsonlogic => {
                 let logic = match self.query {
                     Query::Logic(logic) => logic.clone(),
                     Query::Text(text) => serde_json::from_str(text).map_err(|error| {
@@ -316,20 +317,20 @@ impl Hit {
     fn of_note(note: super::Note) -> Self {
         let super::Note { path, score, anchor, snippet, line, .. } = note;
         let chunk_id = Some(format!("{path}{}", anchor.unwrap_or_default()));
-        Self { chunk_id, path, score, mode_used: Way::Text, snippet: Some(snippet), line: Some(line) }
+        Self { chunk_id, path, score, mode_used: Method::Text, snippet: Some(snippet), line: Some(line) }
     }
 
     fn of_text(found: TextMatch) -> Self {
         let TextMatch { path, line, snippet, score, .. } = found;
-        Self { chunk_id: None, path, score, mode_used: Way::Literal, snippet: Some(snippet), line: Some(line) }
+        Self { chunk_id: None, path, score, mode_used: Method::Literal, snippet: Some(snippet), line: Some(line) }
     }
 
     fn of_regex(found: RegexMatch) -> Self {
         let RegexMatch { path, line, snippet, .. } = found;
-        Self { chunk_id: None, path, score: 1.0, mode_used: Way::Regex, snippet: Some(snippet), line: Some(line) }
+        Self { chunk_id: None, path, score: 1.0, mode_used: Method::Regex, snippet: Some(snippet), line: Some(line) }
     }
 
     fn of_logic(found: LogicMatch) -> Self {
-        Self { chunk_id: None, path: found.path, score: 1.0, mode_used: Way::Jsonlogic, snippet: None, line: None }
+        Self { chunk_id: None, path: found.path, score: 1.0, mode_used: Method::Jsonlogic, snippet: None, line: None }
     }
 }

@@ -17,7 +17,7 @@ const FRONTMATTER: f32 = 0.25;
 const MAX_WORDS: usize = 64;
 
 /// The searched words and their weights.
-pub(crate) struct Wanted {
+pub(crate) struct SearchedWords {
     words: Vec<(Token, f32)>,
     /// By word of a text: the index of the searched word that it matches.
     known: HashMap<String, Option<u8>>,
@@ -31,7 +31,7 @@ pub(crate) struct Snippet {
     pub(crate) text: String,
 }
 
-impl Wanted {
+impl SearchedWords {
     pub(crate) fn new(mut words: Vec<(Token, f32)>) -> Self {
         words.truncate(MAX_WORDS);
         Self { words, known: HashMap::new() }
@@ -153,7 +153,7 @@ mod tests {
     }
 
     fn snippet(text: &str, words: &[(&str, f32)]) -> Snippet {
-        Wanted::new(words.iter().map(|(word, value)| (token(word), *value)).collect()).snippet(text)
+        SearchedWords::new(words.iter().map(|(word, value)| (token(word), *value)).collect()).snippet(text)
     }
 
     #[test]

@@ -15,7 +15,7 @@ use atlas_segment::facts::TagPlaces;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked, TagSource, add};
+use super::{SearchedTag, TagSource, add};
 
 /// Lists the notes that have a tag, or one below it, by path.
 pub struct FindNotesByTag;
@@ -80,8 +80,9 @@ impl Operation for FindNotesByTag {
         if tags.len() > MAX_TAGS {
             return Err(invalid_input("tags", &format!("name at most {MAX_TAGS}")));
         }
-        let others = tags.iter().map(|tag| Asked::of("tags", tag.as_str()));
-        let mut asked: Vec<Asked> = others.chain([Asked::of("tag", tag.as_str())]).collect::<Result<_, Error>>()?;
+        let others = tags.iter().map(|tag| SearchedTag::of("tags", tag.as_str()));
+        let mut asked: Vec<SearchedTag> =
+            others.chain([SearchedTag::of("tag", tag.as_str())]).collect::<Result<_, Error>>()?;
         asked.sort_unstable();
         asked.dedup();
         let paging = Paging::new(limit, cursor.as_ref(), &(Self::INFO.name, &asked, require_all, hierarchical, &root))?;

@@ -55,7 +55,7 @@ pub struct TagCount {
 
 /// A tag while notes are counted.
 #[derive(Default)]
-struct Counted {
+struct TagTally {
     /// The number of notes with each spelling.
     spellings: BTreeMap<String, usize>,
     places: TagPlaces,
@@ -108,7 +108,7 @@ fn counted(
     root: &Root,
     wanted: impl Fn(TagPlaces) -> TagPlaces,
 ) -> Result<Vec<(String, usize, TagSource)>, Error> {
-    let mut tags: BTreeMap<String, Counted> = BTreeMap::new();
+    let mut tags: BTreeMap<String, TagTally> = BTreeMap::new();
     for segment in facts.index().segments() {
         let below = facts.below(segment, root)?;
         for column in facts.tags(segment)?.iter() {
@@ -127,7 +127,7 @@ fn counted(
             }
         }
     }
-    let tag = |counted: Counted| {
+    let tag = |counted: TagTally| {
         // Of equally frequent spellings, the first.
         let most = counted.spellings.iter().rev().max_by_key(|(_, count)| **count)?.0.clone();
         Some((most, counted.spellings.values().sum::<usize>(), TagSource::of(counted.places)?))

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ListedTask;
-use crate::tags::Asked;
+use crate::tags::SearchedTag;
 
 /// Lists the tasks of notes, by path and line, with status, dates, priority, tags and recurrence as the Tasks plugin or Dataview writes them.
 pub struct ListTasks;
@@ -118,7 +118,7 @@ impl Operation for ListTasks {
             }
             None => None,
         };
-        let tags = tags.iter().map(|tag| Asked::of("tags", tag.as_str())).collect::<Result<Vec<_>, Error>>()?;
+        let tags = tags.iter().map(|tag| SearchedTag::of("tags", tag.as_str())).collect::<Result<Vec<_>, Error>>()?;
         let is_wanted = |task: &Task| {
             if status.as_ref().is_some_and(|wanted| !wanted.contains(&Status::of(task.status))) {
                 return false;
@@ -127,7 +127,7 @@ impl Operation for ListTasks {
                 return true;
             }
             let fields = fields(&task.text);
-            let has_tag = |wanted: &Asked| fields.tags.iter().any(|tag| wanted.holds(tag, true));
+            let has_tag = |wanted: &SearchedTag| fields.tags.iter().any(|tag| wanted.holds(tag, true));
             due.as_ref().is_none_or(|days| days.hold(fields.due))
                 && priority.as_ref().is_none_or(|wanted| fields.priority.is_some_and(|of| wanted.contains(&of)))
                 && tags.iter().all(has_tag)

@@ -75,7 +75,7 @@ impl Operation for LinkAdd {
         };
         let files = context.read(rivals).await?.value;
         let heading = arguments.heading.as_ref().map(|heading| heading.as_str().trim_start_matches('#'));
-        let new = New { from: &from, to: &to, heading, files: &files };
+        let new = NewLink { from: &from, to: &to, heading, files: &files };
         let link = new.written(arguments.alias.as_ref().map(Text::as_str))?;
         // A repeated call returns the first result: the link was added.
         let added = AtomicBool::new(true);
@@ -106,14 +106,14 @@ fn impossible(note: &VaultPath, problem: &str) -> Error {
 }
 
 /// A link to add.
-struct New<'a> {
+struct NewLink<'a> {
     from: &'a VaultPath,
     to: &'a VaultPath,
     heading: Option<&'a str>,
     files: &'a Files,
 }
 
-impl New<'_> {
+impl NewLink<'_> {
     /// The link.
     fn written(&self, alias: Option<&str>) -> Result<String, Error> {
         let target = shortest_target(self.to, self.from, self.files);

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::notes::upsert_note::{New, upsert};
+use crate::notes::upsert_note::{UpsertContent, upsert};
 
 /// Creates a note with these properties, or appends the text to an existing note, whose properties stay.
 pub struct NoteUpsert;
@@ -53,7 +53,7 @@ impl Operation for NoteUpsert {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path: VaultPath = arguments.path.clone().into();
-        let new = New { content: &arguments.content, properties: arguments.frontmatter.as_ref() };
+        let new = UpsertContent { content: &arguments.content, properties: arguments.frontmatter.as_ref() };
         let Answer { value, generation } = upsert(context, &Self::INFO, &path, new, None).await?;
         Ok(Answer { value: Output { created: value.created }, generation })
     }

@@ -9,7 +9,7 @@ use super::{DAYS, MAX_FORMAT_BYTES, MONTHS};
 
 /// The parts of a date that a text states.
 #[derive(Debug, Default)]
-struct Said {
+struct DateParts {
     year: Option<i16>,
     quarter: Option<i8>,
     month: Option<i8>,
@@ -28,7 +28,7 @@ pub fn read(format: &str, text: &str) -> Option<Date> {
     if format.len() > MAX_FORMAT_BYTES {
         return None;
     }
-    let mut said = Said::default();
+    let mut said = DateParts::default();
     let mut rest = text;
     for token in tokens(format) {
         rest = match token {
@@ -49,7 +49,7 @@ pub fn read(format: &str, text: &str) -> Option<Date> {
     None
 }
 
-impl Said {
+impl DateParts {
     /// Reads the value of the format token `part` from the start of `text`. Returns the rest of the text.
     fn take<'a>(&mut self, part: &str, text: &'a str) -> Option<&'a str> {
         let digits = |most: usize| {

@@ -11,7 +11,7 @@ use crate::note::{Heading, MAX_BODY_BYTES, MAX_ITEMS, Note, parse};
 
 /// The position of a target. All offsets except the end of `content` are the start of a line or the end of the text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct TargetPosition {
     /// The start of its first line.
     pub(super) start: usize,
     /// After a heading's line; after the block or lines.
@@ -22,7 +22,7 @@ pub(super) struct Place {
     pub(super) end: usize,
 }
 
-pub(super) fn find(text: &str, target: &Target) -> Result<Place, Problem> {
+pub(super) fn find(text: &str, target: &Target) -> Result<TargetPosition, Problem> {
     match target {
         Target::Heading(names) => heading(text, &read(text)?, names),
         Target::HeadingLine(line) => on_line(text, &read(text)?, *line),
@@ -44,7 +44,7 @@ fn read(text: &str) -> Result<Note, Problem> {
     Ok(note)
 }
 
-fn heading(text: &str, note: &Note, names: &[String]) -> Result<Place, Problem> {
+fn heading(text: &str, note: &Note, names: &[String]) -> Result<TargetPosition, Problem> {
     let names: Vec<&str> = names.iter().map(|name| name.trim()).collect();
     let Some((name, above)) = names.split_last() else {
         return Err(Problem::NoHeadingNamed);
@@ -73,7 +73,7 @@ fn heading(text: &str, note: &Note, names: &[String]) -> Result<Place, Problem> 
     }
 }
 
-fn on_line(text: &str, note: &Note, line: u32) -> Result<Place, Problem> {
+fn on_line(text: &str, note: &Note, line: u32) -> Result<TargetPosition, Problem> {
     let found = note.headings.iter().position(|heading| heading.line.saturating_add(1) == line);
     match found.and_then(|index| Some((index, note.headings.get(index)?))) {
         Some((index, heading)) => Ok(section(text, heading, note.headings.iter().skip(index + 1))),
@@ -86,7 +86,7 @@ fn on_line(text: &str, note: &Note, line: u32) -> Result<Place, Problem> {
 }
 
 /// The place of `heading`. `below` are the headings that follow it in the note.
-fn section<'a>(text: &str, heading: &Heading, mut below: impl Iterator<Item = &'a Heading>) -> Place {
+fn section<'a>(text: &str, heading: &Heading, mut below: impl Iterator<Item = &'a Heading>) -> TargetPosition {
     let next = below.find(|next| next.level <= heading.level);
     let section_end = next.map_or(text.len(), |next| line_start(text, next.offset));
     let below = next_line(text, line_end(text, heading.end));
@@ -97,7 +97,7 @@ fn section<'a>(text: &str, heading: &Heading, mut below: impl Iterator<Item = &'
         line_start(text, first)..line_end(text, below + body.trim_end_matches(blank).len())
     });
     let end = content.as_ref().map_or(below, |content| next_line(text, content.end));
-    Place { start: line_start(text, heading.offset), below, content, end }
+    TargetPosition { start: line_start(text, heading.offset), below, content, end }
 }
 
 /// The headings whose text contains `name`, ignoring case; all headings if there are none.
@@ -130,7 +130,7 @@ fn written(path: &[&str]) -> String {
     serde_json::to_string(path).map(|path| echo(&path)).unwrap_or_default()
 }
 
-fn marked(text: &str, note: &Note, id: &str) -> Result<Place, Problem> {
+fn marked(text: &str, note: &Note, id: &str) -> Result<TargetPosition, Problem> {
     let carriers: Vec<_> = note.block_ids.iter().filter(|block| block.name == id).collect();
     match carriers.as_slice() {
         [carrier] => {
@@ -154,7 +154,7 @@ fn marked(text: &str, note: &Note, id: &str) -> Result<Place, Problem> {
 /// Lines as ripgrep counts them: only `
 /// ` ends a line, and an empty rest after the last `
 /// ` is not a line.
-fn numbered(text: &str, from: u32, to: u32) -> Result<Place, Problem> {
+fn numbered(text: &str, from: u32, to: u32) -> Result<TargetPosition, Problem> {
     let ended = Lines::new(text).at(text.len()) as usize;
     let count = ended + usize::from(!text.is_empty() && !text.ends_with('\n'));
     let (first, last) = (from as usize, to as usize);
@@ -170,7 +170,7 @@ fn numbered(text: &str, from: u32, to: u32) -> Result<Place, Problem> {
 }
 
 /// The place of whole lines, whose range excludes the last line break.
-fn lines(text: &str, content: Range<usize>) -> Place {
+fn lines(text: &str, content: Range<usize>) -> TargetPosition {
     let below = next_line(text, content.end);
-    Place { start: content.start, below, content: Some(content), end: below }
+    TargetPosition { start: content.start, below, content: Some(content), end: below }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::{MAX_TARGETS_BYTES, Relinked, Unlinkable, edit, is_internal, replaced, targets, unlinkable};
 use crate::fold::fold;
-use crate::links::Form;
+use crate::links::LinkSyntax;
 use crate::note::{Link, LinkKind};
 use crate::path::VaultPath;
 use crate::resolve::{Files, resolve};
@@ -32,7 +32,7 @@ impl Retarget<'_> {
     /// # Errors
     /// When one of the links cannot be written with the new target.
     pub fn rewrite(&self, text: &str, here: &VaultPath) -> Result<Option<Relinked>, Unlinkable> {
-        let form = Form::assumed(here);
+        let form = LinkSyntax::assumed(here);
         let written = form.links(text);
         let mut edits: BTreeMap<usize, (Range<usize>, String)> = BTreeMap::new();
         let (mut count, mut bytes) = (0, 0);

@@ -26,13 +26,13 @@ pub(crate) struct Reloader {
     deploys: Deploys,
     max_age: Duration,
     clock: fn() -> Timestamp,
-    seen: RwLock<Seen>,
+    seen: RwLock<LastReading>,
     /// One request reads; others wait for it.
     looking: Mutex<()>,
 }
 
 /// The last reading.
-struct Seen {
+struct LastReading {
     at: Timestamp,
     contents: Contents,
     /// The number of different contents so far.
@@ -43,7 +43,7 @@ struct Seen {
     fault: Option<String>,
 }
 
-impl Seen {
+impl LastReading {
     fn current(&self) -> Result<Arc<Deployed>, String> {
         match &self.fault {
             Some(fault) => Err(fault.clone()),
@@ -64,7 +64,7 @@ impl Reloader {
         let at = clock();
         let contents = place.read(deploys.store(), None).await?.unwrap_or_default();
         let deployed = Arc::new(deploy(&contents, &environment, &deploys, 1)?);
-        let seen = Seen { at, contents, version: 1, deployed: Ok(deployed.clone()), fault: None };
+        let seen = LastReading { at, contents, version: 1, deployed: Ok(deployed.clone()), fault: None };
         let (seen, looking) = (RwLock::new(seen), Mutex::new(()));
         Ok((Self { place, environment, deploys, max_age, clock, seen, looking }, deployed))
     }
@@ -128,7 +128,7 @@ impl Reloader {
         current
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Seen> {
+    fn read(&self) -> RwLockReadGuard<'_, LastReading> {
         self.seen.read().unwrap_or_else(PoisonError::into_inner)
     }
 }

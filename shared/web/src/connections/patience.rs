@@ -16,19 +16,19 @@ use super::table::{Seat, Stage};
 use crate::request::Slow;
 
 /// The body of a request, with a time limit.
-pub(super) struct Received {
+pub(super) struct TimedBody {
     body: Incoming,
     end: Pin<Box<Sleep>>,
     seat: Arc<Seat>,
 }
 
-impl Received {
+impl TimedBody {
     pub(super) fn within(time: Duration, body: Incoming, seat: Arc<Seat>) -> Self {
         Self { body, end: Box::pin(sleep(time)), seat }
     }
 }
 
-impl Body for Received {
+impl Body for TimedBody {
     type Data = Bytes;
     type Error = Box<dyn std::error::Error + Send + Sync>;
 
@@ -56,7 +56,7 @@ impl Body for Received {
 }
 
 /// A stream whose client must receive in time.
-pub(super) struct Sent<S> {
+pub(super) struct TimedStream<S> {
     stream: S,
     time: Duration,
     /// When the client must have received the bytes that are waiting.
@@ -64,7 +64,7 @@ pub(super) struct Sent<S> {
     seat: Arc<Seat>,
 }
 
-impl<S> Sent<S> {
+impl<S> TimedStream<S> {
     pub(super) fn within(time: Duration, stream: S, seat: Arc<Seat>) -> Self {
         Self { stream, time, end: None, seat }
     }
@@ -81,7 +81,7 @@ impl<S> Sent<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Sent<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TimedStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -91,7 +91,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Sent<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Sent<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for TimedStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.written(context, written)

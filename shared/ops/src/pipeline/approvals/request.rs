@@ -82,7 +82,7 @@ pub struct Request {
 }
 
 /// A call that needs an approval.
-pub(crate) struct Asked<'a> {
+pub(crate) struct PendingCall<'a> {
     pub(crate) vault: &'a str,
     pub(crate) operation: &'a str,
     pub(crate) args_hash: &'a str,
@@ -94,7 +94,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) now: Timestamp,
 }
 
-impl Asked<'_> {
+impl PendingCall<'_> {
     /// A hash that identifies the plan: the call, its caller, and each file before and after.
     pub(super) fn plan(&self) -> Hash {
         let sha256 = |version: &Option<FileVersion>| version.as_ref().map(|version| version.sha256.to_string());

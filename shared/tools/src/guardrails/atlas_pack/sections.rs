@@ -6,7 +6,7 @@ use std::ops::Range;
 use atlas_vault::words::{Word, code_words, words};
 
 use crate::guardrails::atlas_pack::LEFT_OUT;
-use crate::search::snippet::Wanted;
+use crate::search::snippet::SearchedWords;
 
 /// Most sections of a note that are included.
 const MAX_SECTIONS: usize = 8;
@@ -31,7 +31,7 @@ impl<'t> Sections<'t> {
     pub(crate) fn of<'h>(
         text: &'t str,
         headings: impl Iterator<Item = (usize, &'h str)>,
-        wanted: &mut Wanted,
+        wanted: &mut SearchedWords,
         is_code: bool,
     ) -> Self {
         let lines: Vec<usize> =
@@ -53,7 +53,7 @@ impl<'t> Sections<'t> {
         all
     }
 
-    fn weigh<'w>(&mut self, words: impl Iterator<Item = Word<'w>>, wanted: &mut Wanted) {
+    fn weigh<'w>(&mut self, words: impl Iterator<Item = Word<'w>>, wanted: &mut SearchedWords) {
         let (mut section, mut found) = (0, 0u64);
         for word in words {
             let Some(index) = wanted.index(&word.folded) else { continue };
@@ -118,7 +118,7 @@ mod tests {
         let text = "intro\n# A\ntide\n# B\nnothing\n# C\ntide and gauge\n# D\ngauge\n";
         let headings = [(1, "A"), (3, "B"), (5, "C"), (7, "D")];
         let words = Expression::of_task("tide gauge").words.into_iter().map(|token| (token, 1.0)).collect();
-        let mut wanted = Wanted::new(words);
+        let mut wanted = SearchedWords::new(words);
         let sections = Sections::of(text, headings.into_iter(), &mut wanted, false);
         assert_eq!(sections.worths, BTreeMap::from([(0, 2), (1, 2)]));
         let (content, anchors) = sections.best(100);
