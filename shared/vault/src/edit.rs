@@ -45,9 +45,7 @@ const MAX_REPEATED_BYTES: usize = 4 * 1024 * 1024;
 /// Most bytes of notes that one call of [`apply`] searches for headings and block ids. The first search of a call is always made.
 const MAX_SOUGHT_BYTES: usize = 16 * 1024 * 1024;
 
-/// One edit of a note. Inserted text gets lines of its own, with the note's line breaks (`\n` or `\r\n`). No blank
-/// lines are added around it, except above an underlined heading: begin or end the text with an empty line where a
-/// paragraph must not run on. An empty text inserts nothing.
+/// One edit of a note. Inserted text gets lines of its own, with the note's line breaks (`\n` or `\r\n`). No blank lines are added around it, except above an underlined heading: begin or end the text with an empty line where a paragraph must not run on. An empty text inserts nothing.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Edit {
@@ -71,17 +69,14 @@ pub enum Edit {
         #[serde(default)]
         count: Option<NonZeroU32>,
     },
-    /// Replaces the text below a heading, up to the next heading of the same or a higher level; the heading's line and
-    /// the blank lines around the text stay. A block or lines are replaced whole, a block with its `^id`. An empty text
-    /// removes the lines.
+    /// Replaces the text below a heading, up to the next heading of the same or a higher level; the heading's line and the blank lines around the text stay. A block or lines are replaced whole, a block with its `^id`. An empty text removes the lines.
     ReplaceSection {
         /// The section, block or lines.
         target: Target,
         /// The new lines.
         text: String,
     },
-    /// Adds lines at the end of a section, before the blank lines above the next heading; or right below a block or
-    /// lines.
+    /// Adds lines at the end of a section, before the blank lines above the next heading; or right below a block or lines.
     AppendToSection {
         /// The section, block or lines.
         target: Target,
@@ -102,8 +97,7 @@ pub enum Edit {
         /// The lines.
         text: String,
     },
-    /// Sets a property of the frontmatter; all other properties and all comments stay unchanged. A missing property or
-    /// frontmatter is added.
+    /// Sets a property of the frontmatter; all other properties and all comments stay unchanged. A missing property or frontmatter is added.
     SetProperty {
         /// The property's name: a key of the frontmatter's top level.
         name: String,

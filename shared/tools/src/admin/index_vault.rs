@@ -31,8 +31,7 @@ pub struct Output {
     vault: String,
     /// Documents added or changed by the newest generation.
     upserted: u64,
-    /// Documents removed by the newest generation. Null if `folder` is given and the generation before is no longer
-    /// kept: then they cannot be counted.
+    /// Documents removed by the newest generation. Null if `folder` is given and the generation before is no longer kept: then they cannot be counted.
     deleted: Option<u64>,
     /// Unchanged documents.
     unchanged: u64,

@@ -47,8 +47,7 @@ pub struct Arguments {
     /// Also the text of this page, counted from 1, of a file with extracted text, such as a PDF; none if not given.
     #[serde(default)]
     page: Given<Bounded<1, { u32::MAX }>>,
-    /// Also return a URL from which anyone can read the bytes for 15 minutes, whatever the size. Only buckets make such
-    /// URLs.
+    /// Also return a URL from which anyone can read the bytes for 15 minutes, whatever the size. Only buckets make such URLs.
     #[serde(default)]
     presign: bool,
 }
@@ -73,8 +72,7 @@ pub struct Output {
     /// The media type of these bytes, if the picture was scaled down.
     #[serde(skip_serializing_if = "Option::is_none")]
     data_mime: Option<&'static str>,
-    /// Whether the page's text was cut to fit into the answer. Bytes are never cut: a file that is too large is scaled
-    /// down, or refused.
+    /// Whether the page's text was cut to fit into the answer. Bytes are never cut: a file that is too large is scaled down, or refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     truncated: Option<bool>,
     /// The number of pages of extracted text, if a page was requested.

@@ -31,8 +31,7 @@ pub struct Arguments {
     /// The folder; the whole vault if not given.
     #[serde(default)]
     root: String,
-    /// File name extensions, with or without the dot, in any case; if not given pictures, PDF, sound and video are
-    /// listed.
+    /// File name extensions, with or without the dot, in any case; if not given pictures, PDF, sound and video are listed.
     #[serde(default)]
     #[schemars(with = "Vec<Text<50>>", length(max = 50))]
     extensions: Given<Vec<Text<50>>>,

@@ -27,8 +27,7 @@ pub struct Arguments {
     /// The kind of target: `file`, `folder`, `heading`, `block`, `search` or `url`.
     #[serde(rename = "type")]
     kind: Kind,
-    /// The path of the file or folder, with `#Heading` or `#^block` at its end for those; the query of a search; the
-    /// URL.
+    /// The path of the file or folder, with `#Heading` or `#^block` at its end for those; the query of a search; the URL.
     target: Text<2000>,
     /// The title to show; the target if not given.
     #[serde(default)]

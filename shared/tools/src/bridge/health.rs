@@ -37,8 +37,7 @@ struct Sync {
     time: String,
     /// The newest generation then.
     generation: u64,
-    /// Whether that is longer ago than the deployment expects: its host may be asleep, but published notes can still be
-    /// read.
+    /// Whether that is longer ago than the deployment expects: its host may be asleep, but published notes can still be read.
     stale: bool,
 }
 

@@ -58,8 +58,7 @@ pub struct Item {
     path: String,
     /// Whether the property was set, or on a dry run could be.
     ok: bool,
-    /// The value before. Absent if the note did not have the property, or if the values of all notes are more than 64
-    /// KiB.
+    /// The value before. Absent if the note did not have the property, or if the values of all notes are more than 64 KiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Value")]
     prev_value: Option<Value>,

@@ -21,8 +21,7 @@ pub struct CreateCanvas;
 pub struct Arguments {
     /// Its path from the root of the vault; it ends in `.canvas`.
     path: String,
-    /// Its nodes, the last in front: each with `type` (`text`, `file`, `link`, `group`), `x`, `y`, `width`, `height`,
-    /// and `text`, `file`, `url` or `label`. A missing `id` is added; none if not given.
+    /// Its nodes, the last in front: each with `type` (`text`, `file`, `link`, `group`), `x`, `y`, `width`, `height`, and `text`, `file`, `url` or `label`. A missing `id` is added; none if not given.
     #[serde(default)]
     nodes: Vec<Fields>,
     /// Its edges: each with `fromNode` and `toNode`, ids of nodes. A missing `id` is added; none if not given.

@@ -29,8 +29,7 @@ pub struct Output {
     total: usize,
     /// The number of notes on cycles.
     note_count: usize,
-    /// The cycles, the shorter ones first. Each is a list of paths whose notes link from one to the next; the last is
-    /// the first again. If there are fewer than `limit`, they cover every note that is on a cycle.
+    /// The cycles, the shorter ones first. Each is a list of paths whose notes link from one to the next; the last is the first again. If there are fewer than `limit`, they cover every note that is on a cycle.
     cycles: Vec<Vec<String>>,
 }
 

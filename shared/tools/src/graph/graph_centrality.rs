@@ -18,8 +18,7 @@ pub struct GraphCentrality;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// `pagerank`: notes that many notes link to, above all much linked ones; the default if not given. `betweenness`:
-    /// notes that connect parts of the vault that would otherwise be far apart.
+    /// `pagerank`: notes that many notes link to, above all much linked ones; the default if not given. `betweenness`: notes that connect parts of the vault that would otherwise be far apart.
     #[serde(default)]
     metric: Metric,
     /// Only notes with at least this many backlinks; all if not given.
@@ -61,8 +60,7 @@ pub struct Output {
 pub struct Scored {
     /// Its path.
     path: String,
-    /// `pagerank`: its share; the sum of all is 1. `betweenness`: the share of pairs of other notes that it lies
-    /// between, from 0 to 1.
+    /// `pagerank`: its share; the sum of all is 1. `betweenness`: the share of pairs of other notes that it lies between, from 0 to 1.
     score: f64,
     /// The number of notes that link to it.
     incoming: usize,

@@ -52,8 +52,7 @@ pub struct Output {
 pub struct Suggestion {
     /// Its path.
     path: String,
-    /// Its score: each line that mentions it counts 10, up to three of them; each note that links to both 2, each note
-    /// in between 1.
+    /// Its score: each line that mentions it counts 10, up to three of them; each note that links to both 2, each note in between 1.
     score: usize,
     /// The number of notes that link to both.
     co_citation: usize,

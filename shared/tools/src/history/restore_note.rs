@@ -34,8 +34,7 @@ pub struct Arguments {
     /// The generation to restore, one that `note_history` lists; if none is given, the note is taken out of the trash.
     #[serde(default)]
     generation: Given<u64>,
-    /// If a note exists at the path, replace it only if its SHA-256 is this one, or one of these, comma-separated; `*`
-    /// for any version.
+    /// If a note exists at the path, replace it only if its SHA-256 is this one, or one of these, comma-separated; `*` for any version.
     #[serde(default)]
     if_match: Given<Versions>,
     #[serde(default)]

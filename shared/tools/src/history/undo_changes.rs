@@ -30,8 +30,7 @@ pub struct Arguments {
     #[serde(default)]
     #[schemars(extend("format" = "date-time"))]
     since: Given<Text<40>>,
-    /// Only commits up to this generation, with `by` or `of_session`: the `generation` of the dry run, so that exactly
-    /// the shown changes are made. Only a dry run may leave it out.
+    /// Only commits up to this generation, with `by` or `of_session`: the `generation` of the dry run, so that exactly the shown changes are made. Only a dry run may leave it out.
     #[serde(default)]
     upto: Given<u64>,
     /// Whether to change nothing, and return what would be undone.

@@ -32,8 +32,7 @@ pub struct RewriteLink;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The current target, as written in a note in the root of the vault: a name or a path, without `#`. All links to
-    /// the file that it means are rewritten, however they are written; if it means none, those with this target.
+    /// The current target, as written in a note in the root of the vault: a name or a path, without `#`. All links to the file that it means are rewritten, however they are written; if it means none, those with this target.
     from_target: Text<1024>,
     /// The new target: the file that it means, or the text itself if it means none.
     to_target: Text<1024>,

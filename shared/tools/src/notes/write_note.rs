@@ -35,10 +35,7 @@ pub struct Arguments {
     /// `*`: write the note only if there is none at the path.
     #[serde(default)]
     if_none_match: Given<Text<4096>>,
-    /// `create` writes the note only if there is none at the path; `overwrite` only replaces the note that is there; `upsert` does either.
-    /// A person has to confirm what `overwrite` replaces, and an `upsert` that takes away most of a note.
-    /// If it is left out, `if_match` and `if_none_match` decide; without these too, it is `create`.
-    /// With a mode give `expected_hash`, not `if_match` or `if_none_match`.
+    /// `create` writes the note only if there is none at the path; `overwrite` only replaces the note that is there; `upsert` does either. A person has to confirm what `overwrite` replaces, and an `upsert` that takes away most of a note. If it is left out, `if_match` and `if_none_match` decide; without these too, it is `create`. With a mode give `expected_hash`, not `if_match` or `if_none_match`.
     #[serde(default)]
     mode: Given<Mode>,
     /// Only with a mode: where it replaces a note, only if its SHA-256 is this one. The mode `create` replaces none.

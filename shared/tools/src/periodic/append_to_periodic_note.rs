@@ -37,8 +37,7 @@ pub struct Arguments {
     /// Put the text on lines of its own; true if not given, and always true under a heading.
     #[serde(default = "arguments::yes")]
     ensure_newline: bool,
-    /// The heading under which to add it, at the end of its section; a missing one is created at the end of the note.
-    /// Without a section if not given.
+    /// The heading under which to add it, at the end of its section; a missing one is created at the end of the note. Without a section if not given.
     #[serde(default)]
     heading: Given<Text<500>>,
 }

@@ -26,8 +26,7 @@ pub struct SearchJsonlogic;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The condition, as JSONLogic: `{"==": [{"var": "status"}, "open"]}`. Its data is the note: its properties by name, and all of them
-    /// in `frontmatter`; `path`, `name` (without `.md`), `folder`, `extension`, `tags` (a list, without `#`), `content` (the whole text).
+    /// The condition, as JSONLogic: `{"==": [{"var": "status"}, "open"]}`. Its data is the note: its properties by name, and all of them in `frontmatter`; `path`, `name` (without `.md`), `folder`, `extension`, `tags` (a list, without `#`), `content` (the whole text).
     pub(super) logic: Map<String, Value>,
     /// Only notes in this folder.
     #[serde(default)]

@@ -52,8 +52,7 @@ pub struct TextMatch {
     col: usize,
     /// The line; a long one cut around the match, the cuts marked with `…`.
     pub(super) snippet: String,
-    /// Its relevance: how often its note contains the text for its length, and whether the note's name, a heading, or a
-    /// word is the text. Comparable within one query.
+    /// Its relevance: how often its note contains the text for its length, and whether the note's name, a heading, or a word is the text. Comparable within one query.
     pub(super) score: f64,
 }
 

@@ -58,8 +58,7 @@ pub enum Query {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// By its form: an object is JSONLogic, `/…/` a regular expression; else words, and the literal text if no note
-    /// contains the words.
+    /// By its form: an object is JSONLogic, `/…/` a regular expression; else words, and the literal text if no note contains the words.
     #[default]
     Auto,
     /// Words: the most relevant notes, best first.

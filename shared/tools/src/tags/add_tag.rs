@@ -27,8 +27,7 @@ pub struct Arguments {
     /// The place of the tag.
     #[serde(default)]
     location: Location,
-    /// With `inline-end`: the byte of the note at which to put it, as counted by `get_note_tags`; on a line of its own
-    /// at the end if not given.
+    /// With `inline-end`: the byte of the note at which to put it, as counted by `get_note_tags`; on a line of its own at the end if not given.
     #[serde(default)]
     inline_position: Given<u32>,
     #[serde(default)]

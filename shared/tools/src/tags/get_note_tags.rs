@@ -42,8 +42,7 @@ struct NoteTag {
     tag: String,
     /// Its place.
     source: TagPlace,
-    /// The positions of each `#` of it in the text, in bytes from the beginning of the note; absent for the
-    /// frontmatter's.
+    /// The positions of each `#` of it in the text, in bytes from the beginning of the note; absent for the frontmatter's.
     #[serde(skip_serializing_if = "Option::is_none")]
     positions: Option<Vec<usize>>,
 }

@@ -35,8 +35,7 @@ pub struct Arguments {
     /// A grouping before those of the query, in the syntax of `group by`: `due`, `folder reverse`; none if not given.
     #[serde(default)]
     group_by: Given<Text<100>>,
-    /// A sorting before those of the query, in the syntax of `sort by`: `priority`, `due reverse`. Else by path and
-    /// line.
+    /// A sorting before those of the query, in the syntax of `sort by`: `priority`, `due reverse`. Else by path and line.
     #[serde(default)]
     sort_by: Given<Text<100>>,
     /// The time zone of today, `Europe/Berlin`; UTC if not given.
@@ -55,8 +54,7 @@ pub struct Arguments {
 pub struct Output {
     #[serde(flatten)]
     page: Page<ListedTask>,
-    /// The groups of all pages, in order, if the query or the call groups; only the first if not all fit into the
-    /// answer.
+    /// The groups of all pages, in order, if the query or the call groups; only the first if not all fit into the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     groups: Option<Vec<GroupCount>>,
 }

@@ -29,8 +29,7 @@ pub struct Arguments {
     template: ReadPath,
     /// The path of the note to create.
     target: WritePath,
-    /// The values of `{{name}}` in the template, by name: strings, numbers or booleans. Placeholders without a value
-    /// stay unchanged, all of them if not given.
+    /// The values of `{{name}}` in the template, by name: strings, numbers or booleans. Placeholders without a value stay unchanged, all of them if not given.
     #[serde(default)]
     args: Map<String, Value>,
     /// Replace an existing note; a person has to confirm it. It fails if not given.

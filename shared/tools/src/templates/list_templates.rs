@@ -41,8 +41,7 @@ pub struct Template {
     /// Names that execute_template fills in from `args`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parameters: Vec<String>,
-    /// Its parts that only Templater in the Obsidian app can evaluate. If there are none, execute_template evaluates
-    /// the whole template.
+    /// Its parts that only Templater in the Obsidian app can evaluate. If there are none, execute_template evaluates the whole template.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     needs_app: Vec<String>,
 }
