@@ -129,7 +129,7 @@ fn schema_of_written(max: usize) -> Schema {
     json_schema!({ "type": "string", "minLength": 1, "maxLength": max })
 }
 
-/// The reason for the change, for the log.
+/// The reason, for the log.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Message(Text<4096>);

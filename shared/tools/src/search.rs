@@ -59,7 +59,7 @@ pub struct Arguments {
     /// The mode of `query`.
     #[serde(default)]
     mode: Mode,
-    /// Only files whose paths match, like `rg --glob`: `devlog/*.md`; without a slash at any depth; with `!` in front only others. All if not given.
+    /// Only files whose paths match, like `rg --glob`: `devlog/*.md`; without a slash at any depth; with `!` in front only others.
     #[serde(default)]
     path_filter: Given<Text<500>>,
     /// Whether case matters: never for `text`; for the others it does if not given.
@@ -71,7 +71,7 @@ pub struct Arguments {
     /// Most results to return; if not given 50 lines, or 10 notes.
     #[serde(default)]
     limit: Given<Bounded<1, 1000>>,
-    /// The `cursor` of the previous page, with the same arguments. All pages show the vault at the generation of the first.
+    /// The `cursor` of the previous page, with the same arguments. All pages show the same generation.
     #[serde(default)]
     cursor: Given<Text<4096>>,
     /// Also return how the index was used.

@@ -330,7 +330,7 @@ fn the_settings_are_shown_and_checked_on_the_command_line() {
     let path = file.to_str().unwrap();
     assert!(config(&["validate", path]).output().unwrap().status.success());
     std::fs::write(&file, r#"{"auth": {"jwtSecret": "hush"}}"#).unwrap();
-    let says = "`auth.jwtSecret` cannot be used: a document is no place for a secret";
+    let says = "`auth.jwtSecret` cannot be used: a secret must not be in a document";
     let refused = [
         refusal_of(&mut config(&["validate", path])),
         refusal_of(config(&["validate"]).env("ATLAS_CONFIG", &file)),

@@ -23,7 +23,7 @@ pub struct Arguments {
     /// Most versions to return; 10 if not given.
     #[serde(default)]
     limit: Bounded<1, 50, 10>,
-    /// Only versions older than this generation: the `before` of the previous page; all if not given.
+    /// Only versions older than this generation: the `before` of the previous page.
     #[serde(default)]
     before: Given<u64>,
 }

@@ -31,7 +31,7 @@ pub struct Arguments {
     #[serde(default)]
     #[schemars(length(max = 1024))]
     root: String,
-    /// Only paths with this prefix, for example `projects/2026-`; all if not given.
+    /// Only paths with this prefix, for example `projects/2026-`.
     #[serde(default)]
     #[schemars(length(max = 1024))]
     prefix: String,
@@ -54,7 +54,7 @@ pub struct Arguments {
     /// Most items to return, 1,000 at most; 100 if not given.
     #[serde(default)]
     limit: Limit,
-    /// The `cursor` of the previous page. The pages of one listing show the vault at the generation of the first.
+    /// The `cursor` of the previous page. All pages show the same generation.
     #[serde(default)]
     cursor: Given<Text<4096>>,
 }

@@ -35,7 +35,7 @@ pub struct Arguments {
     /// The first byte: 0, or the `next_offset` of the previous page.
     #[serde(default)]
     offset: u64,
-    /// Read the note at this generation; the newest if not given.
+    /// Read the note at this generation.
     #[serde(default)]
     generation: Given<u64>,
     /// Whether to return its text.

@@ -30,16 +30,16 @@ pub struct Arguments {
     #[serde(default)]
     #[schemars(length(max = 1024))]
     root: String,
-    /// Only tasks with one of these statuses; all if not given.
+    /// Only tasks with one of these statuses.
     #[serde(default)]
     status: Given<Vec<Status>>,
-    /// Only tasks due on these days; all if not given.
+    /// Only tasks due on these days.
     #[serde(default)]
     due: Given<Days>,
     /// Only those with one of these priorities.
     #[serde(default)]
     priority: Given<Vec<Priority>>,
-    /// Only tasks with all of these tags in their text, or one below each, with or without `#`; all if not given.
+    /// Only tasks with all of these tags in their text, or one below each, with or without `#`.
     #[serde(default)]
     #[schemars(length(max = 20))]
     tags: Vec<Text<256>>,

@@ -29,7 +29,7 @@ pub struct Arguments {
     /// Most notes to return; 50 if not given.
     #[serde(default)]
     limit: Bounded<1, 1000, 50>,
-    /// The `cursor` of the previous page. All pages show the vault at the generation of the first.
+    /// The `cursor` of the previous page. All pages show the same generation.
     #[serde(default)]
     cursor: Given<Text<4096>>,
     /// Only the paths, without the lines of the links: faster.

@@ -22,7 +22,7 @@ const TOO_MANY: &str =
 pub struct Arguments {
     /// A regular expression, in ripgrep's syntax.
     query: Exact<1000>,
-    /// Only files whose paths match this glob, at any depth: `devlog/*.md` means `**/devlog/*.md`; with a `/` in front from the root, with `!` in front all others. All if not given.
+    /// Only files whose paths match this glob, at any depth: `devlog/*.md` means `**/devlog/*.md`; with a `/` in front from the root, with `!` in front all others.
     #[serde(default)]
     path_filter: Given<Text<500>>,
 }
