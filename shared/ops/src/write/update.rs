@@ -215,7 +215,7 @@ impl<T: Send> ChangeSet for NoteChange<'_, T> {
                 }
                 batch.put(new, found);
                 let (created, before) = (found.is_none(), found.map(Version::of));
-                Written { sha256, bytes, generation: 0, is_replayed: false, created, at: now, before, is_merged }
+                WriteResult { sha256, bytes, generation: 0, is_replayed: false, created, at: now, before, is_merged }
             }
             (NoteUpdate::Trash | NoteUpdate::Gone, None) => return Err(notes::missing(self.path.as_str())),
             (NoteUpdate::Trash, Some(found)) => {

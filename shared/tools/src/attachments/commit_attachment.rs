@@ -229,7 +229,7 @@ impl ChangeSet for Upload<'_> {
         }
         batch.put(NewDocument::written(self.path.clone(), content, sha256, found, at), found);
         let (created, before) = (found.is_none(), found.map(Version::of));
-        let written = Written {
+        let written = WriteResult {
             sha256,
             bytes: self.bytes,
             generation: 0,

@@ -145,7 +145,7 @@ impl ChangeSet for OutOfTrash<'_> {
         let (created, before) = (found.is_none(), found.map(Version::of));
         let at = self.context.now;
         let written =
-            Written { sha256, bytes, generation: 0, is_replayed: false, created, at, before, is_merged: false };
+            WriteResult { sha256, bytes, generation: 0, is_replayed: false, created, at, before, is_merged: false };
         Ok(Attempt::changes(batch.derived().await?, written.into()))
     }
 }
