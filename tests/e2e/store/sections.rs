@@ -16,7 +16,7 @@ const OF_TEXTS: [&str; 29] = [
 const OF_TEXTS: [&str; 27] = [
 /// Those that return texts, or facts only in texts: the positions of tags and links in a note, and the display text of
 /// links.
-const OF_TEXTS: [&str; 27] = [
+const OF_TEXTS: [&str; 29] = [
     "atlas_pack",
     "bundle_files",
     "bundle_folder",
