@@ -1,11 +1,11 @@
-//! The list of all operations and their descriptions. It does not link the operations themselves: a function contains
-//! only those that it serves, but its configuration may name any.
+//! Which operations there are, and what is known of them all without the operations themselves: a function holds only those that it
+//! serves, and its configuration may name any.
 
 use atlas_ops::{Entry, Info, Operation};
 
 use crate::schemas;
 
-/// Passes the list of all operations to a macro.
+/// Makes something of the list of all operations.
 macro_rules! every_operation {
     ($make:ident) => {
         $make! {
@@ -178,22 +178,6 @@ macro_rules! every_operation {
             crate::plur::plur_recall_hybrid::PlurRecallHybrid,
             crate::plur::plur_similarity_search::PlurSimilaritySearch,
             crate::plur::plur_get::PlurGet,
-            // tools that need the Obsidian app
-            crate::obsidian_app::SearchDql,
-            crate::obsidian_app::ValidateDql,
-            crate::obsidian_app::EvalDataviewField,
-            crate::obsidian_app::OcrAttachment,
-            crate::obsidian_app::OcrBulk,
-            crate::obsidian_app::MakemdListSpaces,
-            crate::obsidian_app::MakemdQuery,
-            crate::obsidian_app::OpenWorkspace,
-            crate::obsidian_app::SaveWorkspace,
-            crate::obsidian_app::ListCommands,
-            crate::obsidian_app::ExecuteCommand,
-            crate::obsidian_app::PlurRecall,
-            crate::obsidian_app::PlurRecallHybrid,
-            crate::obsidian_app::PlurSimilaritySearch,
-            crate::obsidian_app::PlurGet,
         }
     };
 }
@@ -209,15 +193,14 @@ pub const ALL: &[Info] = every_operation!(infos);
 
 /// An operation that is in the list.
 pub trait Listed: Operation {
-    /// Its entry for doors.
+    /// What a door knows of it.
     const ENTRY: &'static Entry;
 }
 
 macro_rules! entries {
     ($($operation:path,)*) => {
         $(impl Listed for $operation {
-            // A static, not a constant: it refers to the whole operation, which each crate with a door would compile
-            // again.
+            // A static, not a constant: what it refers to is the whole operation, which each crate with a door would compile again.
             const ENTRY: &'static Entry = {
                 static ENTRY: Entry = Entry::of::<$operation>(schemas::of(<$operation>::INFO.name));
                 &ENTRY
@@ -229,12 +212,12 @@ macro_rules! entries {
 }
 every_operation!(entries);
 
-/// The operation `O`, for a door. A program contains only the operations that it names in this way.
+/// The operation `O`, for a door. A program holds only the operations that it names so.
 pub const fn entry<O: Listed>() -> &'static Entry {
     O::ENTRY
 }
 
-/// All operations, for a door that offers all of them.
+/// All operations, for a door that offers every one of them.
 pub const fn operations() -> &'static [&'static Entry] {
     ENTRIES
 }

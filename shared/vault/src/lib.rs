@@ -1,8 +1,6 @@
 //! Parses one note into its parts, as Obsidian reads them. Pure: no files, no clock, no environment.
 //!
-//!
 //! # Layout
-//!
 //!
 //! - [`path`]: [`VaultPath`], a validated vault-relative path
 //! - [`fold`]: simple case folding, the equivalence of a regex's `(?i)`
@@ -10,26 +8,25 @@
 //! - [`frontmatter`]: the YAML block, and the tags, aliases and links in its properties
 //! - `mask`: hides comments and excessive nesting from the markdown parser
 //! - `markdown`: headings, list items, markdown links, code and HTML, by `pulldown-cmark`
-//! - `inline`: wikilinks, tags, math and block ids in the text outside of `markdown`'s code and HTML; `wikilink`, `tag`
-//!   and `block_id` each read one of them
+//! - `inline`: wikilinks, tags, math and block ids in the text outside of `markdown`'s code and HTML; `wikilink`, `tag` and `block_id`
+//!   each read one of them
 //! - [`task`]: list items with a check box, and the dates and other fields in their texts
 //! - [`words`](mod@words): words as full-text search defines them
-//! - [`resolve`](mod@resolve): the file that a link means; [`relink`](mod@relink): keeps that meaning when a file moves
-//! - [`remove_links`]: removes links from a note; [`mentions`](mod@mentions): finds mentions without a link
+//! - [`resolve`](mod@resolve): which file a link means; [`relink`](mod@relink): keeps that meaning when a file moves
+//! - [`remove_links`]: takes links out of a note; [`mentions`](mod@mentions): where a note names something without a link
 //! - [`date_format`]: date formats, which name periodic notes
 //! - [`table`]: tables, and changes to their cells; [`kanban`]: boards of the plugin Kanban
 //! - [`template`]: templates, and the commands of Templater in them; [`quickadd`]: choices of the plugin QuickAdd
 //! - [`entity`]: entities of a memory, and changes to them; `list_item`: items of several lines
 //! - [`edit`]: [`edit::apply`] changes the named parts of a note's text, and nothing else
 //! - [`loss`]: how much of a note a change removes; [`diff`]: two texts, as a person compares them; [`merge`]: two versions of a text
-//! - [`loss`]: how much of a note a change removes; [`diff`]: differences between two texts, for a person
 //! - [`symbol`](mod@symbol): the symbols that code in notes and files defines
 //! - [`canvas`]: canvases, and changes to them; [`excalidraw`]: drawings of the plugin Excalidraw
 //! - [`json_text`]: changes a JSON text value by value; `json_items`: lists of objects with ids in it
 //! - [`lz_string`]: the compression of drawings
 //! - [`links`](mod@links): the links of a file of any kind
 //! - [`file_kind`]: which other files are text, and which belong to no vault
-//! - [`pages`]: pages of text extracted from other files
+//! - [`pages`]: pages of text that was read in other files
 //! - `lines`: lines and their numbers
 
 mod block_id;

@@ -84,7 +84,7 @@ pub struct Settings {
     /// What may be asked outside: `ATLAS_PLUR_TOKEN`, `ATLAS_GATEWAY_TOKEN`.
     pub services: ServiceSettings,
     /// What was set.
-    pub said: Said,
+    pub said: GivenSettings,
 }
 
 /// A vault of a deployment.
@@ -325,7 +325,7 @@ impl Settings {
             scale_picture: None,
             obsidian: ObsidianSettings::default(),
             services: ServiceSettings::default(),
-            said: Said::default(),
+            said: GivenSettings::default(),
         }
     }
 }

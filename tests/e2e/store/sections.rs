@@ -1,4 +1,4 @@
-//! Reading tools answer from the sections of segments: none fetches notes' texts except those that return them.
+//! Reading tools answer from the sections of segments: none fetches notes' texts but those that return them.
 
 use std::collections::BTreeSet;
 
@@ -12,11 +12,6 @@ use crate::support::reading::{arguments_of, reading};
 
 /// Those that return texts, or what only texts tell: where in a note its tags and links stand, and what links show.
 const OF_TEXTS: [&str; 30] = [
-const OF_TEXTS: [&str; 29] = [
-const OF_TEXTS: [&str; 27] = [
-/// Those that return texts, or facts only in texts: the positions of tags and links in a note, and the display text of
-/// links.
-const OF_TEXTS: [&str; 29] = [
     "atlas_pack",
     "bundle_files",
     "bundle_folder",
@@ -48,7 +43,7 @@ const OF_TEXTS: [&str; 29] = [
     "vault_search",
     "backlinks_search",
 ];
-/// Those that also request other objects: older generations, or requests for a sync.
+/// Those that ask besides for what is no section: older generations, or whether a sync was asked for.
 const OF_STATE: [&str; 4] = ["atlas_index", "get_vault", "index_vault", "note_history"];
 /// Those that decide on calls read at most what these would change; those of sessions and of the process read no note; the other looks through all words of
 /// the vault.
@@ -63,8 +58,6 @@ const NEITHER: [&str; 9] = [
     "reset_vault_cache",
     "start_session",
 ];
-/// Those that decide on calls read at most their changes; the other reads all words of the vault.
-const NEITHER: [&str; 4] = ["approve", "atlas_find_duplicates", "list_approvals", "refuse"];
 const NOTES: u64 = 300;
 
 /// `words` of a text that does not compress well.
@@ -72,7 +65,7 @@ fn noise(n: u64, words: u64) -> String {
     (0..words).map(|word| format!("{:x} ", (n << 20 | (word + 1)).wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect()
 }
 
-/// A vault of two long notes and many short ones.
+/// A vault of which two notes are long, and all others together.
 fn vault() -> VaultBuilder {
     let vault = (0..NOTES).fold(VaultBuilder::new(), |vault, n| {
         let words = if n == 7 { 20_000 } else { 900 };
@@ -102,7 +95,7 @@ fn calls() -> Vec<(&'static str, Value)> {
     calls
 }
 
-/// Calls with special arguments; all other reading operations are called with their required ones.
+/// Calls with arguments of their own; all other operations that read are called with what they require.
 fn named_calls() -> Vec<(&'static str, Value)> {
     vec![
         ("atlas_index", json!({})),
@@ -122,7 +115,7 @@ fn named_calls() -> Vec<(&'static str, Value)> {
         ("list_vaults", json!({})),
         ("server_health", json!({})),
         ("tasks_filter", json!({ "filter": "not done\nheading includes a\ngroup by due" })),
-        // Reads texts, but not with these arguments.
+        // Of texts, but not as they are asked here.
         ("backlinks_search", json!({ "path": "n/7.md", "paths_only": true })),
         (
             "read_note",
@@ -150,7 +143,7 @@ async fn reading_tools_fetch_no_texts_but_those_that_they_return() {
         assert!(requests.waves() <= max_waves && requests.bytes() < MAX_BYTES, "{name}:\n{requests}");
         client.post(&route, body).await.ok();
         let warm = client.requests.take();
-        // Health reads the last sync's record too, in the same wave.
+        // Health looks for the last sync's word too, in the same wave.
         let more = if is_of_state { 2 } else { usize::from(name == "health") };
         assert!(warm.count() <= 1 + more, "{name}, warm:\n{warm}");
     }

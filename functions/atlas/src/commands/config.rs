@@ -44,11 +44,11 @@ enum ConfigCommand {
 /// Runs `atlas config`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     match arguments.what {
-        What::Show { deployment, json } => {
+        ConfigCommand::Show { deployment, json } => {
             let (settings, location) = read(&deployment)?;
             show(&App::settings(&settings).await?, location.as_ref(), json)
         }
-        What::Validate { deployment, file } => {
+        ConfigCommand::Validate { deployment, file } => {
             let (mut settings, _) = read(&deployment)?;
             if let Some(file) = file {
                 settings.config = Some(ConfigSource::File(file));

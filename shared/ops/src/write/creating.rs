@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::operation::{Answer, Context, Info};
 use crate::read::notes;
-use crate::write::batch::{Batch, New};
+use crate::write::batch::{Batch, NewDocument};
 use crate::write::commit::{self, Outcome};
 use crate::write::precondition::{Condition, Mode};
 use crate::write::writable;
@@ -77,7 +77,7 @@ where
         let there = notes::find(head, path.as_str(), |_| false).await?;
         Condition::Mode(Mode::Create, None).check(path.as_str(), there.as_ref())?;
         let at = self.context.now;
-        let new = New::text(path.clone(), text.into(), None, at)?;
+        let new = NewDocument::text(path.clone(), text.into(), None, at)?;
         let created = Created { path: path.as_str().to_owned(), sha256: new.sha256(), at, kept };
         let mut batch = Batch::on(head, self.context);
         batch.put(new, None);

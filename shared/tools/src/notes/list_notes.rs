@@ -262,7 +262,7 @@ impl Listing {
     }
 
     /// The first `count` files after the one at `after`, and how many there are before and after.
-    async fn by_time(&self, view: View, after: &str, count: usize) -> Result<(Vec<Listed>, usize), Error> {
+    async fn by_time(&self, view: View, after: &str, count: usize) -> Result<(Vec<ListedItem>, usize), Error> {
         let root = self.root.prefix().len();
         let is_own = |path: &str| path.get(root..).is_some_and(|rest| !rest.contains('/'));
         let since = self.since.and_then(|since| Timestamp::from_millisecond(since).ok());

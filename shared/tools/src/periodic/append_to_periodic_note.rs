@@ -13,7 +13,7 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Period, PeriodicNote, Which};
+use super::{Period, PeriodicDay, PeriodicNote};
 use crate::notes::anchor::heading_called;
 
 /// Adds text at the end of the daily, weekly, monthly, quarterly or yearly note of a day, or of one of its sections,
