@@ -7,6 +7,7 @@ mod door;
 mod facades;
 mod guardrails;
 mod mcp_stdio;
+mod packs;
 mod tasks;
 mod teaching;
 mod vault_mcp;

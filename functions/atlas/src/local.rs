@@ -26,8 +26,12 @@ impl Local {
     /// # Errors
     /// When its store cannot be opened.
     pub(crate) fn open(location: &VaultLocation) -> Result<Self, Box<dyn Error>> {
-        let vault = Vault::new(location.vault.value.to_string(), location.open()?, Acl::default());
-        Ok(Self(Atlas::new([vault], Limits::default())))
+        Ok(Self::over(Vault::new(location.vault.value.to_string(), location.open()?, Acl::default())))
+    }
+
+    /// `vault` itself.
+    pub(crate) fn over(vault: Vault) -> Self {
+        Self(Atlas::new([vault], Limits::default()))
     }
 
     /// Calls `operation`.

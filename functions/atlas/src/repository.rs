@@ -9,8 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use atlas_access::Acl;
 use atlas_mcp::indexing::{Asker, Indexing, State};
 use atlas_mirror::{Mirror, Options, PartCache};
+use atlas_ops::Vault;
 use atlas_sync::rules::Tree;
 use atlas_sync::{Phase, Progress, Skipped, SyncError, SyncOptions, sync};
 use indicatif::{DecimalBytes, HumanCount};
@@ -123,7 +125,16 @@ impl Repository {
         }
     }
 
-    async fn publish(&mut self) -> Result<(), Box<dyn Error>> {
+    /// The vault that it is published as.
+    pub(crate) fn vault(&self) -> Vault {
+        Vault::new(VAULT, self.mirror.clone(), Acl::default())
+    }
+
+    /// Publishes it, if it changed.
+    ///
+    /// # Errors
+    /// When the folder cannot be read, or its `.atlas/` not be written.
+    pub(crate) async fn publish(&mut self) -> Result<(), Box<dyn Error>> {
         let begun = Instant::now();
         let summary = loop {
             let now = Timestamp::now();

@@ -136,8 +136,9 @@ async fn an_answer_that_takes_too_long_is_not_waited_for() {
     let mut request = service.request(Method::GET, &[]);
     request.max_time = Some(Duration::from_millis(50));
     assert_eq!(service.send(request).await.err(), Some(Error::TimedOut));
-    // Nor one whose body does not end.
-    let proxy = FaultProxy::new(&StandIn::new(|_| raw("")).await.address()).await;
+    // Nor one that a proxy holds back.
+    let behind = StandIn::new(|_| Reply::Status(200, String::new())).await;
+    let proxy = FaultProxy::new(&behind.address()).await;
     proxy.always(Op::Get, "", Broken::Slow(PATIENCE * 10));
     let slow = Service::new(&proxy.endpoint(), None, Trust::Machine, Duration::from_millis(50), 10).unwrap();
     assert_eq!(get(&slow).await.err(), Some(Error::TimedOut));

@@ -125,6 +125,8 @@ const CODE_FOLDERS: &[&str] = &[
 ];
 /// Hidden folders that are excluded without a report.
 const UNMISSED: &[&str] = &[".atlas", STAGING, ".git", CONFIG_FOLDER, ".trash"];
+/// The file that a pack of code is written to, in the root. A pack in the index would find itself.
+pub const PACK_FILE: &str = "pack.json";
 /// A picture whose format is text.
 const PICTURE: &str = "svg";
 
@@ -134,6 +136,7 @@ impl Tree {
         match path.rsplit_once('/') {
             Some((folder, _)) if folder.split('/').any(|segment| !self.enters(segment)) => class_of(path),
             Some((_, name)) => self.class_of_name(name),
+            None if self == Self::Code && path == PACK_FILE => None,
             None => self.class_of_name(path),
         }
     }
@@ -260,6 +263,8 @@ mod tests {
             (".venv/a.py", None),
             (".atlas/state/x", None),
             (".DS_Store", None),
+            ("pack.json", None),
+            ("src/pack.json", Some(Class::MaybeText)),
         ] {
             assert_eq!(Tree::Code.class_of(path), class, "{path}");
         }

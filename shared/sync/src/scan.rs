@@ -176,7 +176,7 @@ impl Walk<'_> {
             self.elsewhere(format!("{folder}{evicted}"), evicted);
             return Ok(());
         }
-        let Some(class) = self.tree.class_of_name(name) else {
+        let Some(class) = self.tree.class_of(on_disk) else {
             return Ok(());
         };
         if file_type.is_symlink() {

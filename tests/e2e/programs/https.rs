@@ -201,8 +201,8 @@ fn a_certificate_that_cannot_be_used_stops_the_start_with_one_line() {
     let (certificate, key) = (file("cert", &identity.certificate), file("key", &identity.key));
     let cases: [(PathBuf, PathBuf, &str); 5] = [
         (place.path("missing"), key.clone(), "cannot read "),
-        (file("garbage", "garbage"), key.clone(), "garbage is no certificate: give a PEM file"),
-        (certificate.clone(), certificate.clone(), "cert is no private key: give a PEM file"),
+        (file("garbage", "garbage"), key.clone(), "garbage is not a certificate: give a PEM file"),
+        (certificate.clone(), certificate.clone(), "cert is not a private key: give a PEM file"),
         (certificate, file("other", &other.key), "cannot be used with the key "),
         (file("odd", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), key, "odd cannot be used"),
     ];

@@ -8,7 +8,9 @@ use crate::support::agent::listed;
 
 /// All operations that only read the vault.
 pub fn reading() -> impl Iterator<Item = &'static Entry> {
-    listed().filter(|entry| entry.info.scopes == [Scope::ReadVault] && entry.info.changes_nothing())
+    listed().filter(|entry| {
+        entry.info.scopes == [Scope::ReadVault] && entry.info.changes_nothing() && !entry.info.tags.contains(&"sync")
+    })
 }
 
 fn required(entry: &Entry) -> Vec<String> {

@@ -108,8 +108,8 @@ fn a_sync_that_follows_ends_well_when_it_is_told_to() {
     for signal in ["-INT", "-TERM"] {
         let mut sync = place.sync(vault.root());
         let mut running = sync.args(["--watch", "600"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let printed = BufReader::new(running.stdout.as_mut().unwrap()).lines().map(Result::unwrap);
-        assert!(printed.map(|line| line.contains("generation 1: 1 notes")).any(|is_first| is_first));
+        let mut printed = BufReader::new(running.stdout.as_mut().unwrap()).lines().map(Result::unwrap);
+        assert!(printed.any(|line| line.contains("generation 1: 1 notes")));
         assert!(Command::new("kill").args([signal, &running.id().to_string()]).status().unwrap().success());
         let output = running.wait_with_output().unwrap();
         let text = String::from_utf8(output.stderr).unwrap();

@@ -13,6 +13,7 @@ mod export;
 mod init;
 mod log;
 mod mcp;
+mod pack;
 mod purge;
 mod read;
 mod refuse;
@@ -47,6 +48,10 @@ pub(crate) enum Command {
     Serve(serve::Arguments),
     /// Speak MCP on standard input and output, for the agent that starts this process
     Mcp(mcp::Arguments),
+    /// Write the code that a task needs into pack.json, in a folder of code
+    Pack(pack::Arguments),
+    /// Write a configuration of Ralphy, in a folder of code
+    RalphyInit(pack::Folder),
     /// Print the configuration of an MCP client for your notes, or write it into the client's file
     Connect(connect::Arguments),
     /// Search the vault: by words, by a regular expression, or for a literal text
@@ -111,6 +116,8 @@ impl Command {
             Self::Status(arguments) => status::run(arguments).await,
             Self::Serve(arguments) => serve::run(arguments).await,
             Self::Mcp(arguments) => mcp::run(arguments).await,
+            Self::Pack(arguments) => pack::run(arguments).await,
+            Self::RalphyInit(folder) => pack::init_ralphy(folder),
             Self::Connect(arguments) => connect::run(arguments),
             Self::Search(arguments) => search::run(arguments).await,
             Self::Read(arguments) => read::run(arguments).await,

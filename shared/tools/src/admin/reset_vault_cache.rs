@@ -14,7 +14,7 @@ pub struct ResetVaultCache;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What to drop.
+    /// The caches to drop; all of this process for the vault if not given.
     #[serde(default)]
     include: Include,
 }

@@ -14,7 +14,7 @@ const MAX_PATHS: usize = 20;
 
 /// What is said about a proposal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Verdict {
+pub(super) struct Verdict {
     /// What to do.
     verdict: Advice,
     /// Why, in a sentence.

@@ -34,10 +34,10 @@ pub struct Arguments {
     /// Its id; if not given, name it.
     #[serde(default)]
     entity_id: Given<Id>,
-    /// With `name`: what kind of thing it is.
+    /// Its type, for `name`; any type if not given.
     #[serde(default, rename = "type")]
     kind: Given<Text<100>>,
-    /// Its name, as it is written; without `type`, if only one entity has it.
+    /// Its name, as written; not needed with entity_id. Without `type` only one entity may have it. If not given, send entity_id.
     #[serde(default)]
     name: Given<Text<500>>,
 }

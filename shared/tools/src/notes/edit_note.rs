@@ -32,8 +32,8 @@ pub struct Arguments {
     edits: Vec<Edit>,
     #[serde(default)]
     if_match: Given<Versions>,
-    /// What to do if the note has changed since the version in `if_match`: `fail`, or `merge` the edits with what changed. They cannot be merged
-    /// where both touch the same lines.
+    /// What to do if the note has changed since the version in `if_match`: `fail` if not given, or `merge` the edits with the newest version. Edits
+    /// that touch the same lines are not merged.
     #[serde(default)]
     on_conflict: OnConflict,
     #[serde(default)]

@@ -35,9 +35,9 @@ pub struct Arguments {
     /// The folder that they are in, instead of paths.
     #[serde(default)]
     root: Given<String>,
-    /// What their names end with, in a folder; pictures and PDF if not given.
+    /// The endings of their names, in a folder.
     #[serde(default)]
-    #[schemars(with = "Vec<Text<50>>", length(max = 50))]
+    #[schemars(with = "Vec<Text<50>>", length(max = 50), extend("default" = EXTENSIONS))]
     extensions: Given<Vec<Text<50>>>,
     /// Whether to read them again, also if they were read before.
     #[serde(default)]

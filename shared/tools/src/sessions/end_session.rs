@@ -20,7 +20,7 @@ pub struct EndSession;
 pub struct Arguments {
     /// Its id: what your calls named it by.
     session_id: Text<200>,
-    /// What came of it. It is not kept; its hash is.
+    /// The result of the work; none if not given. Only its hash is kept.
     #[serde(default)]
     end_metadata: Given<Map<String, Value>>,
 }

@@ -32,16 +32,16 @@ pub struct GetSessionTraces;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// Those of this session; of all of yours if not given.
+    /// Only traces of this session; of all your sessions if not given.
     #[serde(default)]
     session_id: Given<Text<200>>,
-    /// Those left then or later: a time or a date (RFC 3339).
+    /// Only traces of this time or later: a time or a date (RFC 3339).
     #[serde(default)]
     from: Given<Text<40>>,
-    /// Those left then or earlier.
+    /// Only traces of this time or earlier.
     #[serde(default)]
     to: Given<Text<40>>,
-    /// Those of these tools.
+    /// Only traces of these tools.
     #[serde(default)]
     tool_filter: Given<Vec<Exact<100>>>,
     /// Those of all callers, not only yours: for administrators.

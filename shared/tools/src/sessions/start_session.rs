@@ -19,10 +19,10 @@ pub struct StartSession;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// Who works; without effect: the token says it.
+    /// The caller. It has no effect, also if not given: the token names the caller.
     #[serde(default)]
     caller: Given<Text<200>>,
-    /// What the work is about. It is not kept; its hash is.
+    /// The subject of the work; none if not given. Only its hash is kept.
     #[serde(default)]
     session_metadata: Given<Map<String, Value>>,
 }

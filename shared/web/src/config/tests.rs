@@ -72,7 +72,7 @@ fn a_document_that_cannot_be_used_says_where_and_what_to_write() {
         ),
         (r#"{"gateway": {"baseUrl": "https://a", "model": ""}}"#, "`gateway.model`", "write 1 to 200 bytes"),
         (r#"{"gateway": {"baseUrl": "https://a", "timeoutMs": 1}}"#, "`gateway.timeoutMs`", "from 100 to 120000"),
-        (r#"{"cacheDir": "x"}"#, "`cacheDir`", "nothing is kept but in the store: leave it out"),
+        (r#"{"cacheDir": "x"}"#, "`cacheDir`", "nothing is kept outside of the store: leave it out"),
         (r#"{"idempotencyReclaimSeconds": 60}"#, "`idempotencyReclaimSeconds`", "finished by its repetition"),
         (r#"{"auth": {"jwtSecret": "hush hush"}}"#, "`auth.jwtSecret`", "set ATLAS_JWT_SECRET instead"),
         (r#"{"auth": {"mode": "oauth"}}"#, "`auth.mode`", "write none or jwt"),

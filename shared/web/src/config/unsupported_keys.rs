@@ -122,7 +122,7 @@ fn walk(value: &Value, path: &str, pattern: &str, said: &mut BTreeSet<String>) -
 
 fn refuse(path: &str, pattern: &str) -> Result<(), DocumentError> {
     if let Some((_, variable)) = SECRETS.iter().find(|(name, _)| *name == pattern) {
-        return Err(DocumentError::new(path, format!("a document is no place for a secret: set {variable} instead")));
+        return Err(DocumentError::new(path, format!("a secret must not be in a document: set {variable} instead")));
     }
     if pattern == PROTECTION {
         return Err(DocumentError::new(path, "the protection is always on: leave it out"));
