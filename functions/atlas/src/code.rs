@@ -32,7 +32,7 @@ const MOST_BYTES: usize = 16 << 20;
 /// Most bytes of an answer.
 const ANSWER_BYTES: usize = 32 << 20;
 
-/// What finds symbols.
+/// The reader that finds symbols.
 pub(crate) fn reader() -> Arc<dyn CodeReader> {
     Arc::new(Readers::default())
 }
@@ -128,7 +128,7 @@ impl Drop for Reader {
     }
 }
 
-/// What comes next, after its length.
+/// The next message, after its length.
 fn framed(input: &mut impl io::Read, most: usize) -> io::Result<Vec<u8>> {
     let mut length = [0; 4];
     input.read_exact(&mut length)?;

@@ -19,7 +19,7 @@ const CLOSED: [&str; 3] = [".obsidian", ".git", ".trash"];
 /// Most rules, and globs of a list.
 const MAX_GLOBS: usize = 200;
 
-/// What a call does at a path.
+/// An access at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// Reads it.
@@ -88,7 +88,7 @@ impl fmt::Display for Denied<'_> {
     }
 }
 
-/// Who may read a path, independent of the caller. It can be stored as a number.
+/// The readers of a path, independent of the caller. It can be stored as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading(u16);
 
@@ -109,7 +109,7 @@ impl Reading {
     }
 }
 
-/// What a caller may read, for each of an access list's [`Reading`]s.
+/// Whether a caller may read, for each of an access list's [`Reading`]s.
 #[derive(Clone, Debug)]
 pub struct Reader {
     /// For each rule, and for the default, whether the caller holds its scopes.
@@ -215,7 +215,7 @@ impl Acl {
         Ok(())
     }
 
-    /// Who may read `path`.
+    /// The readers of `path`.
     #[must_use]
     pub fn reading(&self, path: &str) -> Reading {
         let path = Matched::new(path);
@@ -229,7 +229,7 @@ impl Acl {
         Reading(u16::try_from(pair).unwrap_or(Reading::NOBODY))
     }
 
-    /// What a caller with these scopes may read; [`None`] if that is everything that any caller may read.
+    /// The paths that a caller with these scopes may read; [`None`] if that is everything that any caller may read.
     #[must_use]
     pub fn reader(&self, caller: &Scopes) -> Option<Reader> {
         let holds: Vec<bool> =

@@ -34,7 +34,7 @@ struct PartKey {
     end: u64,
 }
 
-/// What was dropped.
+/// The dropped parts and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forgotten {
     /// How many parts.

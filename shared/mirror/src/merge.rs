@@ -37,7 +37,7 @@ pub(crate) struct LiveDocument {
     pub(crate) generation: u64,
     pub(crate) replaces: u64,
     pub(crate) content: Content,
-    /// What it says as source code, if that is known. Only who has grammars could find it again.
+    /// Its symbols, if they are known. Only a program with grammars could find them again.
     pub(crate) code: Option<Code>,
 }
 

@@ -113,7 +113,7 @@ impl Mirror {
     }
 }
 
-/// What was listed, by its names below `folder`.
+/// The listed objects, by their names below `folder`.
 fn below(folder: &Path, listed: Vec<Listed>) -> Vec<StateObject> {
     let name = |found: &Path| Some(key_of(found).strip_prefix(key_of(folder))?.strip_prefix('/')?.to_owned());
     let made = |found: Listed| Some(StateObject { name: name(&found.key)?, written: found.written });

@@ -32,7 +32,7 @@ pub struct About {
 /// Reads a configuration again: whether it is another one; [`Unusable`] if it cannot be used, of which the log has the reason.
 pub type Reload = Arc<dyn Fn() -> BoxFuture<'static, Result<bool, Unusable>> + Send + Sync>;
 
-/// What reads a configuration again by `read`.
+/// Reads a configuration again with `read`.
 pub fn reload_by<R>(read: impl Fn() -> R + Send + Sync + 'static) -> Reload
 where
     R: Future<Output = Result<bool, Unusable>> + Send + 'static,

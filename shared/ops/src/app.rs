@@ -31,7 +31,7 @@ pub const COMPANION: &str = "obsidian-tc-companion";
 /// The plugin that has a command for each workspace.
 pub const WORKSPACES_PLUS: &str = "workspaces-plus";
 
-/// What the app can be asked. There is nothing else, so a request in the bucket can ask for nothing else either.
+/// The requests that an app takes. A request in the bucket can be no other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
@@ -56,11 +56,11 @@ pub enum Request {
     },
     /// How its windows are laid out now: an object.
     Layout {},
-    /// What only the companion has a route for.
+    /// A route that only the companion has.
     Companion {
         /// The route.
         route: Route,
-        /// What it is given.
+        /// Its arguments.
         body: Value,
     },
 }
@@ -131,7 +131,7 @@ impl Request {
 /// A request that waits for the host that the app runs on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Pending {
-    /// What it is called.
+    /// Its name.
     pub request_id: String,
     /// Until when the host may take it.
     #[schemars(with = "String", extend("format" = "date-time"))]
@@ -151,7 +151,7 @@ pub enum Failure {
     },
     /// Nobody answered, or not as the plugin does.
     Unreachable {
-        /// Who should have.
+        /// The name of the missing part.
         plugin: String,
         /// Why, for people.
         why: String,
@@ -163,12 +163,12 @@ pub enum Failure {
         /// The version of its interface.
         interface: String,
     },
-    /// What was named is not there.
+    /// The named thing does not exist.
     NotFound {
         /// Why, for people.
         why: String,
     },
-    /// What was asked for makes no sense to the app.
+    /// The app rejects the request.
     Wrong {
         /// Why, for people.
         why: String,
@@ -233,7 +233,7 @@ impl From<Failure> for Error {
 pub struct Reach {
     /// The app, where the process can reach it.
     pub app: Option<Arc<Client>>,
-    /// What seals requests and answers in the bucket, where the app is reached through it.
+    /// The key that seals requests and answers in the bucket, where the app is reached through it.
     pub secret: Option<Secret>,
     /// The ids of commands that run without a person's confirmation.
     pub safe_commands: Arc<[String]>,

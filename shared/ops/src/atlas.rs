@@ -40,7 +40,7 @@ pub struct Atlas {
     pub about: About,
     /// Scales pictures down, if the program can.
     pub scale_picture: Option<ScalePicture>,
-    /// What may be asked outside.
+    /// The services outside that operations may call.
     pub services: Arc<Services>,
     /// How much was left of each session.
     pub tally: Arc<Tally>,

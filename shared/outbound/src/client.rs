@@ -98,7 +98,7 @@ impl Client {
         Self { policy, inner: OnceLock::new() }
     }
 
-    /// What it keeps to.
+    /// Its policy.
     #[must_use]
     pub const fn policy(&self) -> &Policy {
         &self.policy

@@ -39,7 +39,7 @@ impl Error {
     }
 }
 
-/// What the failure of a request comes to.
+/// Maps the failure of a request.
 pub(crate) fn failed(error: &reqwest::Error) -> Error {
     let causes = || std::iter::successors(error.source(), |cause| (*cause).source());
     if let Some(fault) = causes().find_map(fault_of_tls) {

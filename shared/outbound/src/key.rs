@@ -1,4 +1,4 @@
-//! What a service knows the deployment by.
+//! The key that authenticates the deployment to a service.
 
 use std::fmt;
 

@@ -25,7 +25,7 @@ async fn get(service: &Service) -> Result<Answer, Error> {
     service.send(service.request(Method::GET, &["a thing"])).await
 }
 
-/// What a request to a service that replies so comes to.
+/// The result of a request to a service with this reply.
 async fn replied(reply: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Result<Answer, Error> {
     let stand_in = StandIn::new(reply).await;
     get(&service(&stand_in.address(), Trust::Machine)).await

@@ -24,14 +24,14 @@ pub const MAX_NAME_BYTES: usize = 200;
 /// … and longest signature or import.
 pub const MAX_SIGNATURE_BYTES: usize = 300;
 
-/// What one file of source code says.
+/// The code of one source file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Code {
-    /// What it defines, in the order of the text.
+    /// Its definitions, in the order of the text.
     pub definitions: Vec<Definition>,
     /// The names that it uses outside of all definitions, ascending, each once.
     pub uses: Vec<String>,
-    /// What it imports, as written, without keywords and quotes, in order.
+    /// Its imports, as written, without keywords and quotes, in order.
     pub imports: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ impl Code {
         bincode::encode_to_vec(self, codec()).map_err(|_| FormatError::TooLarge { what: "what a file says" })
     }
 
-    /// What [`to_bytes`](Self::to_bytes) made.
+    /// Reads the bytes of [`to_bytes`](Self::to_bytes).
     ///
     /// # Errors
     /// When it is nothing of the kind.
@@ -59,7 +59,7 @@ impl Code {
 /// A definition.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Definition {
-    /// What is defined.
+    /// The kind of the definition.
     pub name: String,
     /// Its kind.
     pub kind: SymbolKind,
@@ -69,7 +69,7 @@ pub struct Definition {
     pub line: u32,
     /// Its first and last line.
     pub lines: (u32, u32),
-    /// What stands between the name and the body: parameters, result, supertypes; of functions and types only.
+    /// The text between name and body: parameters, result, supertypes; of functions and types only.
     pub signature: String,
     /// Equal for functions with the same parameters and body but for the names of locals; 0 if that says nothing.
     pub shape: u64,

@@ -39,7 +39,7 @@ pub enum SectionName {
     LinkLines,
     /// Symbols that code defines.
     Symbols,
-    /// What files of source code define, use and import.
+    /// The definitions, uses and imports of source files.
     Code,
 }
 

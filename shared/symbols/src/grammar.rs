@@ -1,11 +1,11 @@
-//! What a grammar calls the things that are looked for.
+//! The names of nodes in each grammar.
 
 use std::collections::HashSet;
 
 use atlas_segment::code::SymbolKind;
 use tree_sitter::Language;
 
-/// What one language's grammar calls things. Kinds are names of nodes; an empty field is any child.
+/// The node names of one language's grammar. Kinds are names of nodes; an empty field is any child.
 pub(crate) struct Grammar {
     /// Nodes that define something, as what, and where the name stands.
     pub(crate) defines: &'static [(&'static str, SymbolKind, Named)],
@@ -38,7 +38,7 @@ pub(crate) enum Named {
     Assigned,
 }
 
-/// What to do at a node, looked up by its kind.
+/// The action at a node, by its kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Action {
     pub(crate) defines: Option<(SymbolKind, Named)>,

@@ -1,4 +1,4 @@
-//! What source code defines, uses and imports, by tree-sitter's grammars. Pure: bytes in, [`Code`] out.
+//! Finds the definitions, uses and imports of source code, by tree-sitter's grammars. Pure: bytes in, [`Code`] out.
 //!
 //! # Layout
 //! - [`Language`]: which language a file is in, by its name.
@@ -29,7 +29,7 @@ pub use crate::language::Language;
 /// Longest text that is parsed, in bytes.
 pub const MAX_BYTES: usize = 1 << 20;
 
-/// What `text` says; [`None`] if it is too long, is not parsed within `time`, or is too deep or broken to tell anything.
+/// Parses `text`; [`None`] if it is too long, is not parsed within `time`, or is too deep or broken.
 #[must_use]
 pub fn read(language: Language, text: &str, time: Duration) -> Option<Code> {
     if text.len() > MAX_BYTES {

@@ -1,4 +1,4 @@
-//! What a node is called.
+//! The name of a node.
 
 use atlas_segment::code::{MAX_NAME_BYTES, MAX_SIGNATURE_BYTES};
 use tree_sitter::Node;
@@ -8,7 +8,7 @@ const DEPTH: usize = 32;
 /// Fields that lead from what qualifies a name to the name.
 const FIELDS: [&str; 8] = ["field", "property", "attribute", "name", "function", "method", "suffix", "type"];
 
-/// What the names of operators begin with in C++.
+/// The prefix of operator names in C++.
 const OPERATOR: &str = "operator";
 
 /// The text of a node.
@@ -79,7 +79,7 @@ pub(crate) fn parts(whole: &str) -> (&str, &str) {
     if let Some(at) = whole.find(OPERATOR).filter(is_operator) {
         return (whole.get(..at).unwrap_or_default().trim_end_matches("::"), whole.get(at..).unwrap_or_default());
     }
-    // What is in angle brackets are arguments of types.
+    // Angle brackets hold arguments of types.
     let (mut depth, mut from, mut end) = (0_u32, 0, whole.len());
     let mut before = "";
     for (at, sign) in whole.bytes().enumerate() {
@@ -140,7 +140,7 @@ pub(crate) fn bare_signature(signature: &str) -> String {
     while let Some(less) = ["{", "=>", "=", ":", ";", "where"].iter().find_map(|end| bare.strip_suffix(end)) {
         bare = less.trim_end();
     }
-    // What a macro of Rust consists of says nothing.
+    // The body of a Rust macro defines nothing.
     if bare.starts_with('{') { String::new() } else { bare.to_owned() }
 }
 

@@ -1,4 +1,4 @@
-//! What is open at a place of a walk: definitions and what names the type of members.
+//! The open scopes of a walk: definitions, and nodes that name the type of members.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ pub(crate) struct Scope<'t> {
     uses: BTreeSet<&'t str>,
 }
 
-/// What a closed scope leaves.
+/// The result of a closed scope.
 pub(crate) struct Closed<'t> {
     pub(crate) definition: Option<usize>,
     pub(crate) shape: u64,

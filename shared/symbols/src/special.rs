@@ -1,6 +1,6 @@
 //! Calls that do what other languages have words for.
 
-/// What a call does that has no word of its own.
+/// A call that has the effect of a keyword.
 #[derive(Clone, Copy)]
 pub(crate) enum Special {
     /// Imports the text that it is given.
@@ -11,7 +11,7 @@ pub(crate) enum Special {
     Constant,
 }
 
-/// What a call of `name` does, by a node of this kind, if it is one of these.
+/// The effect of a call of `name` by a node of this kind, if it has one.
 pub(crate) fn special(name: &str, kind: &str) -> Option<Special> {
     match name {
         "define" if kind == "function_call_expression" => Some(Special::Constant),

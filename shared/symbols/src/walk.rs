@@ -19,7 +19,7 @@ const MAX_NODES: usize = 4_000_000;
 /// Deepest node that is looked at.
 const MAX_DEPTH: usize = 20_000;
 
-/// What the tree of `source` says; [`None`] if it is too deep or large.
+/// Walks the tree of `source`; [`None`] if it is too deep or large.
 pub(crate) fn walk(tree: &Tree, source: &str, rules: &Rules) -> Option<Code> {
     let mut walk = Walk::of(source, rules);
     let mut cursor = tree.walk();
@@ -328,7 +328,7 @@ impl<'t, 'r> Walk<'t, 'r> {
             SymbolKind::Type if body.is_some_and(|body| body.kind() == "interface_type") => SymbolKind::Interface,
             kind => kind,
         };
-        // What a type of C is named after is a use of it.
+        // A name that a C type is derived from is a use.
         if kind == SymbolKind::Type
             && body.is_none()
             && matches!(node.kind(), "struct_specifier" | "union_specifier" | "enum_specifier" | "class_specifier")

@@ -365,7 +365,7 @@ struct ReadWrite {
     known: Fingerprint,
     /// The bytes read just now.
     read: Option<Vec<u8>>,
-    /// What it says as source code.
+    /// Its symbols as source code.
     code: Option<Code>,
 }
 

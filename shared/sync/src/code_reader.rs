@@ -1,4 +1,4 @@
-//! What finds symbols in source code: the program's part of that work.
+//! Finds symbols in source code: the program's part of that work.
 
 use std::fmt::Debug;
 
@@ -9,6 +9,6 @@ pub trait CodeReader: Debug + Send + Sync {
     /// Whether it knows the language of files of this name.
     fn reads(&self, file_name: &str) -> bool;
 
-    /// What `text`, the content of a file of this name, says; [`None`] if it cannot tell.
+    /// The symbols of `text`, the content of a file of this name; [`None`] if it cannot be parsed.
     fn read(&self, file_name: &str, text: &str) -> Option<Code>;
 }

@@ -185,7 +185,7 @@ pub fn of_placeholder(name: &str) -> Option<&str> {
     name.strip_prefix('.')?.strip_suffix(".icloud").filter(|name| !name.is_empty())
 }
 
-/// What a file of this name is, in a folder that belongs to the vault.
+/// The class of a file of this name, in a folder that belongs to the vault.
 pub fn class_of_name(name: &str) -> Option<Class> {
     if is_junk(name) || name == STAGING {
         return None;

@@ -204,7 +204,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What the symbolic link at `path` leads to, if that is a file that belongs to the vault itself.
+    /// The target's metadata of the symbolic link at `path`, if the target is a file that belongs to the vault itself.
     fn follow(&self, path: &str) -> Result<Metadata, Reason> {
         let outside = |_| Reason::LinkOutside;
         let metadata = self.folder.dir.metadata(path).map_err(outside)?;

@@ -41,7 +41,7 @@ impl Asked {
     }
 }
 
-/// What becomes of a request.
+/// The fate of a request.
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// The answer is this status and body, which is JSON or is said to be.
@@ -125,7 +125,7 @@ impl StandIn {
         self.certificate.as_deref().unwrap_or_default()
     }
 
-    /// What it was asked so far.
+    /// The requests so far.
     pub fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

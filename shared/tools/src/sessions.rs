@@ -8,7 +8,7 @@ use atlas_ops::arguments::invalid_input;
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Context, Info, Scope};
 use atlas_ops::pipeline::idempotency::arguments_hash;
-use atlas_ops::pipeline::traces::{self, SessionKey, TAG, Trace};
+use atlas_ops::pipeline::traces::{self, TAG, Trace};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ async fn leave(
     Ok(trace)
 }
 
-/// Where the traces of a session are, by the keys of the store.
-fn trace_path(context: &Context<'_>, key: &SessionKey) -> String {
-    format!("vaults/{}/state/{}/", context.vault.id, key.folder())
+/// The name of a session's traces. It is not their key: callers learn no keys of the store.
+fn trace_path(session: &str) -> String {
+    format!("sessions/{session}")
 }

@@ -43,19 +43,19 @@ const OBSERVATIONS: &str = "Observations";
 const RELATED: &str = "Related";
 /// The kind of a relation that does not say.
 const UNNAMED: &str = "related";
-/// What a note must still take after a change.
+/// The space that a note must keep after a change.
 const PROBE: &str = "probe";
 
 /// An entity, as its note tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entity {
-    /// What kind of thing it is.
+    /// Its type.
     pub kind: String,
     /// When it was created, as written, if that is written.
     pub created: Option<String>,
     /// Facts about it, in the order of the note.
     pub observations: Vec<String>,
-    /// What it is related to, in the order of the note.
+    /// Its relations, in the order of the note.
     pub relations: Vec<Relation>,
 }
 
@@ -74,7 +74,7 @@ pub enum EntityError {
     /// It is not one line of text.
     #[error("write one line of text; make one call for each fact")]
     NotOneLine,
-    /// What is written would not be read again.
+    /// The written text could not be read again.
     #[error(
         "Obsidian would read it, or what follows it, as something else: leave out markup such as %%, $$, <!-- and [["
     )]
@@ -209,7 +209,7 @@ fn with_item(
     };
     let after = with(&format!("- {item}"))?;
     add(&mut wanted);
-    // What opens a comment or the like would swallow the next item.
+    // An opening comment or the like would swallow the next item.
     let probed = Entity::read(&with(&format!("- {item}\n- {PROBE} [[{PROBE}]]"))?).ok_or(EntityError::Swallowed)?;
     let all = probed.observations.len() + probed.relations.len();
     let takes_more = all == wanted.observations.len() + wanted.relations.len() + 1;

@@ -90,7 +90,7 @@ pub struct EmbeddedFile {
     pub name: String,
 }
 
-/// What becomes of a drawing.
+/// A change of a drawing.
 #[derive(Debug, Default)]
 pub struct Change {
     /// Elements to add, in front of the others. One without an `id` gets one, and each what Excalidraw expects besides.
@@ -103,7 +103,7 @@ pub struct Change {
     pub app_state: Fields,
 }
 
-/// What a change came to.
+/// The result of a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changed {
     /// The file after it.
@@ -284,7 +284,7 @@ impl<'a> Drawing<'a> {
         Ok(())
     }
 
-    /// What the note says of an element that was updated.
+    /// The note's texts of an updated element.
     fn note_update(&self, after: &Fields, updates: &BTreeMap<String, Fields>, edits: &mut Edits) {
         let Some((id, given)) = id(after).and_then(|id| Some((id, updates.get(id)?))) else { return };
         let names = |names: &[&str]| names.iter().any(|name| given.contains_key(*name));
@@ -368,7 +368,7 @@ fn is_noted(id: &str) -> bool {
     id.len() == ID_CHARS && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
-/// What is written of a file, without the brackets of its link.
+/// The text for a file, without the brackets of its link.
 fn file_name(written: &str) -> &str {
     let link = written.trim_start_matches('!').strip_prefix("[[").and_then(|rest| rest.split_once("]]"));
     link.map_or(written.trim(), |(name, _)| name)

@@ -12,12 +12,12 @@ pub type Fields = Map<String, Value>;
 /// Longest id, in characters.
 const MAX_ID_CHARS: usize = 200;
 
-/// What such objects are called.
+/// The name of such objects.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Noun {
     /// One of them.
     pub one: &'static str,
-    /// What they are in.
+    /// The name of their list.
     pub of: &'static str,
     /// The member that lists them.
     pub list: &'static str,

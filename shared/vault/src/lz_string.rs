@@ -37,7 +37,7 @@ pub enum LzError {
 pub fn compress_to_base64(text: &str) -> String {
     let mut out = Codes::default();
     let mut singles: HashMap<u16, u32> = HashMap::new();
-    // What follows what: the code of a run, a unit, and the code of both.
+    // The codes of longer runs, by the code of a run and the next unit.
     let mut runs: HashMap<(u32, u16), u32> = HashMap::new();
     let mut unwritten: HashSet<u16> = HashSet::new();
     let mut next = FIRST;
@@ -175,7 +175,7 @@ pub fn decompress_from_base64(text: &str, max_units: usize) -> Result<String, Lz
         let place = code.checked_sub(FIRST).ok_or(LzError::Damaged)? as usize;
         let (from, length) = match (runs.get(place), before) {
             (Some(run), _) => *run,
-            // What is learnt just now: the run before, and its first unit once more.
+            // A code that is being added: the previous run, and its first unit once more.
             (None, Some((from, length))) if place == runs.len() => (from, length + 1),
             _ => return Err(LzError::Damaged),
         };
@@ -185,7 +185,7 @@ pub fn decompress_from_base64(text: &str, max_units: usize) -> Result<String, Lz
         if out.len() == start {
             let end = (from + length).min(start);
             out.extend_from_within(from..end);
-            // What is copied may reach into the copy.
+            // The copied range may overlap the copy.
             for at in end..from + length {
                 let unit = *out.get(at).ok_or(LzError::Damaged)?;
                 out.push(unit);

@@ -23,11 +23,11 @@ pub struct Choice {
     pub name: String,
     /// The name of the group that it is in, if it is in one.
     pub group: Option<String>,
-    /// What it does.
+    /// Its action.
     pub action: Action,
 }
 
-/// What a choice does.
+/// The action of a choice.
 #[derive(Debug)]
 pub enum Action {
     /// It makes a note.
@@ -91,7 +91,7 @@ struct ExistsBehavior {
     mode: String,
 }
 
-/// What becomes of a note that is there already.
+/// The way to handle an existing note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     /// The person is asked.
@@ -109,7 +109,7 @@ pub enum Existing {
 }
 
 impl Template {
-    /// What becomes of a note that is there already.
+    /// The way to handle an existing note.
     #[must_use]
     pub fn existing(&self) -> Existing {
         let mode = match (self.file_exists_behavior.kind.as_str(), &self.file_exists_mode) {
@@ -140,7 +140,7 @@ pub struct Capture {
     pub capture_to_active_file: bool,
     /// Whether the note is made if it is not there, and of which template.
     pub create_file_if_it_doesnt_exist: CreateFile,
-    /// What is added.
+    /// The added text.
     pub format: Format,
     /// Whether it goes to the end; below the properties if not.
     pub prepend: bool,

@@ -193,7 +193,7 @@ pub struct Door {
     pub app: App,
     /// The request's headers.
     pub headers: HeaderMap,
-    /// Who makes it.
+    /// The caller.
     pub caller: Caller,
 }
 

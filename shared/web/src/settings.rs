@@ -81,9 +81,9 @@ pub struct Settings {
     pub scale_picture: Option<ScalePicture>,
     /// How apps are reached: `ATLAS_OBSIDIAN_KEY`, `ATLAS_OBSIDIAN_SECRET`.
     pub obsidian: ObsidianSettings,
-    /// What may be asked outside: `ATLAS_PLUR_TOKEN`, `ATLAS_GATEWAY_TOKEN`.
+    /// The services outside that operations may call: `ATLAS_PLUR_TOKEN`, `ATLAS_GATEWAY_TOKEN`.
     pub services: ServiceSettings,
-    /// What was set.
+    /// The settings that were given.
     pub said: GivenSettings,
 }
 

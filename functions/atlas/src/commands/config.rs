@@ -68,7 +68,7 @@ fn read(deployment: &DeploymentArguments) -> Result<(Settings, Option<VaultLocat
     }
 }
 
-/// What said the setting of a row, where that is not the environment as it stands.
+/// The source of a row's setting, where it is not the environment itself.
 fn source(row: &Row, location: &VaultLocation) -> SettingSource {
     let given_by = match row.setting.split(' ').next() {
         Some("ATLAS_STORE") => Some(location.store.given_by),

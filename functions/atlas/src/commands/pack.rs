@@ -18,7 +18,7 @@ use crate::repository::Repository;
 /// The folder and the file of Ralphy's configuration.
 const RALPHY: &str = ".ralphy";
 const RALPHY_FILE: &str = "config.yaml";
-/// What Ralphy is told about this program, and the folders that it must not touch.
+/// Ralphy's rules for this program, and the paths that it must not touch.
 const RALPHY_RULES: &str = "\
 rules:
   - \"Run `atlas pack --task` with the task before you start.\"

@@ -67,7 +67,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     newcomer::check(&location)?;
     location.tell_remembered();
     let clients = ClientList::of(&location.state()?);
-    // What is served is what is synced, whatever the configuration has first.
+    // The synced vault is served, whatever vault the configuration has first.
     let synced = ("ATLAS_VAULT".to_owned(), location.vault.value.to_string());
     let settings = Settings::read(location.variables().chain([synced]))?.near_apps();
     let log = if settings.said.environment.contains("ATLAS_LOG") { &settings.log } else { output::log_level() };
@@ -106,7 +106,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         let first = runner.run(&mirror, phases.clone()).await?;
         phases.end();
         let client = clients.add(CLIENT, Timestamp::now())?;
-        // Who has said to stop meanwhile wants no lines to try.
+        // After a stop the lines to try are useless.
         if !*stopped.borrow() {
             print_start(folder, &location, &first);
             print_lines(&app, &url, &client.token).await;

@@ -10,16 +10,16 @@ use crate::app::{Failure, Pending, Request};
 use crate::error::{Code, Error, Reason};
 use crate::operation::{Context, Info};
 
-/// What came of asking.
+/// The result of asking an app.
 #[derive(Debug)]
 pub enum Asked {
-    /// What the app answered.
+    /// The app's answer.
     Done(Value),
     /// It was asked through the bucket, and has not answered yet.
     Pending(Pending),
 }
 
-/// What came of a keyed call that the app was asked for directly.
+/// The result of a keyed call that an app answered directly.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     outcome: Result<Value, Failure>,

@@ -21,7 +21,7 @@ use crate::app::{COMPANION, Failure, INTERFACE, REST_API, Request, Route, WORKSP
 /// How long a probe that went well is kept, and one that did not.
 const KEPT: Duration = Duration::from_secs(30);
 const FAILURE_KEPT: Duration = Duration::from_secs(5);
-/// What the plugin calls itself.
+/// The plugin's own name.
 const SERVICE: &str = "Obsidian Local REST API";
 /// The companion's routes.
 const ROUTES: [&str; 2] = ["obsidian-tc", "v1"];
@@ -69,7 +69,7 @@ impl fmt::Debug for Client {
     }
 }
 
-/// What a probe found.
+/// The result of a probe.
 #[derive(Clone, Debug)]
 struct Found {
     /// The plugins behind the companion, and whether they are there; none without a companion.
@@ -102,7 +102,7 @@ struct Root {
     authenticated: bool,
 }
 
-/// What the companion puts around an answer.
+/// The envelope of a companion's answer.
 #[derive(Deserialize)]
 struct Envelope {
     ok: bool,
@@ -143,7 +143,7 @@ impl Client {
         Ok([REST_API.to_owned()].into_iter().chain(companion).chain(behind.map(|(name, _)| name)).collect())
     }
 
-    /// What comes of `request`.
+    /// Sends `request`, and returns the app's answer.
     ///
     /// # Errors
     /// As [`Failure`].

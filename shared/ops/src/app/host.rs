@@ -19,7 +19,7 @@ pub struct Host {
     seen: BTreeSet<String>,
 }
 
-/// What one look at the bucket came to.
+/// The result of one look at the bucket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Looked {
     /// Requests that were executed and answered.

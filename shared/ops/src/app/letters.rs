@@ -43,14 +43,14 @@ const ANSWER: &str = "answer";
 pub(super) struct Letter {
     /// The operation that asks.
     pub(super) operation: String,
-    /// What is asked.
+    /// The request.
     pub(super) request: Request,
-    /// Who called, and their pseudonym.
+    /// The caller's name and pseudonym.
     pub(super) caller: String,
     pub(super) caller_id: String,
     /// Whether a person confirmed it.
     pub(super) confirmed: bool,
-    /// What is executed once.
+    /// The id of the one execution.
     pub(super) once: String,
     pub(super) made: Timestamp,
     pub(super) expires: Timestamp,
@@ -77,7 +77,7 @@ pub(super) struct Call<'a> {
     pub(super) operation: &'a str,
     pub(super) request: &'a Request,
     pub(super) caller: &'a Caller,
-    /// What it is known by when it is made again.
+    /// The id that a repeated call has too.
     pub(super) key: Option<Hash>,
 }
 
@@ -239,7 +239,7 @@ fn forged<T>(key: &str) -> Option<T> {
 }
 
 impl Call<'_> {
-    /// What the call is known by.
+    /// The id of the call.
     fn base(&self, vault: &str) -> String {
         let Self { operation, request, caller, key } = self;
         let key = key.map(|key| key.to_string());

@@ -38,12 +38,12 @@ const AT_ONCE: usize = 16;
 /// Longest reason of a refusal, in bytes.
 pub const MAX_REASON: usize = 1000;
 
-/// What a person decided.
+/// A person's decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
     /// Whether the call may be made.
     pub approved: bool,
-    /// Who decided.
+    /// The name of the person who decided.
     pub by: String,
     /// The time of the decision.
     pub at: Timestamp,
@@ -74,7 +74,7 @@ pub struct Record {
     pub id: String,
     /// The request.
     pub request: Request,
-    /// What a person decided, if they have; of an approval that was taken back, the refusal.
+    /// The person's decision, if there is one; the refusal, if an approval was taken back.
     pub decision: Option<Decision>,
     is_used: bool,
 }
@@ -93,11 +93,11 @@ impl Record {
     }
 }
 
-/// What an approval was used up by: a call, or a person who took it back.
+/// The end of an approval: a call used it, or a person took it back.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Use {
     pub(crate) by: String,
-    /// What the person says instead.
+    /// The person's reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     refusal: Option<Decision>,
 }

@@ -31,7 +31,7 @@ pub struct Approval<'a> {
     pub operation: &'a str,
     /// Its [`arguments_hash`](crate::pipeline::idempotency::arguments_hash).
     pub args_hash: &'a str,
-    /// Who approves.
+    /// The person who approves.
     pub by: &'a str,
     /// A caller who may not use the token, since they may not approve for themselves.
     pub not_for: Option<&'a Caller>,
@@ -60,7 +60,7 @@ struct StoredToken {
     not_for: Option<Approver>,
 }
 
-/// Who gave a token, for comparison with the caller.
+/// The person who gave a token, for comparison with the caller.
 #[derive(Debug, Serialize, Deserialize)]
 struct Approver {
     caller_id: String,

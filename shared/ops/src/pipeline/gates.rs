@@ -255,7 +255,7 @@ impl Traced {
         })
     }
 
-    /// What a throttle refuses leaves none, since that would cost what the throttle saves.
+    /// Throttled calls leave no trace: writing one would cost what the throttle saves.
     async fn leave(&self, atlas: &Atlas, vault: &Vault, args_hash: &str, result: &Result<Answer<Value>, Error>) {
         if result.as_ref().is_err_and(|error| error.code == Code::TooManyRequests) {
             return;

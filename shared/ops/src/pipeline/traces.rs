@@ -18,11 +18,11 @@ use crate::error::{Error, Reason};
 const FOLDER: &str = "sessions";
 /// Hexadecimal digits of a hash that a name has.
 const DIGITS: usize = 32;
-/// What tags operations that are about sessions. They leave no trace by themselves.
+/// The tag of operations on sessions. They leave no trace by themselves.
 pub const TAG: &str = "sessions";
-/// What stands for the hash of a result that there is none of.
+/// The placeholder for the hash of a missing result.
 const NO_RESULT: &str = "0";
-/// What an outcome is that is no error.
+/// The outcome of a call without an error.
 pub const OK: &str = "ok";
 /// Times that calls take at most, in milliseconds: the classes that are told apart.
 const CLASSES: [u64; 9] = [3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000];
@@ -58,7 +58,7 @@ pub struct Trace {
 pub struct Owner {
     /// The caller's name.
     pub caller: String,
-    /// What they call the session.
+    /// The caller's name for the session.
     pub session: String,
 }
 

@@ -30,7 +30,7 @@ impl Place<'_> {
         DocumentRef { segment: self.segment, document: self.defined.document }
     }
 
-    /// What tells it from all others.
+    /// Its key among all definitions.
     #[must_use]
     pub const fn key(&self) -> (usize, u32) {
         (self.segment, self.defined.number)
@@ -62,7 +62,7 @@ impl Symbols {
         self.parts.get(segment)?.as_ref()?.code().ok()
     }
 
-    /// What is known of a document, if anything is.
+    /// The code of a document, if it is known.
     pub fn file(&self, document: DocumentRef) -> Option<File<'_>> {
         self.table(document.segment)?.file(document.document)
     }
@@ -87,7 +87,7 @@ impl Symbols {
         (0..self.parts.len()).filter_map(|segment| Some((segment, self.table(segment)?)))
     }
 
-    /// What is defined by this name, in documents that the caller sees.
+    /// The definitions of this name, in documents that the caller may read.
     pub fn named<'s>(&'s self, index: &'s Index, name: &'s str) -> impl Iterator<Item = Place<'s>> {
         let all = self
             .tables()

@@ -23,7 +23,7 @@ pub struct Creation<K> {
     pub path: VaultPath,
     /// Its text.
     pub text: Vec<u8>,
-    /// What is kept of it besides, for a call that is made again.
+    /// Further values to keep, for a call that is made again.
     pub kept: K,
 }
 
@@ -36,7 +36,7 @@ pub struct Created<K> {
     pub sha256: Hash,
     /// When it was created.
     pub at: Timestamp,
-    /// What is kept of it besides.
+    /// Further values to keep.
     pub kept: K,
 }
 

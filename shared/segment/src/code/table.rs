@@ -11,7 +11,7 @@ use crate::facts::{MAX_BYTES, codec, damaged, sums};
 use crate::frame;
 use crate::section::SectionName;
 
-/// What the files of a segment define, use and import. A definition is named by its number, counted over all files.
+/// The definitions, uses and imports of a segment's source files. A definition is named by its number, counted over all files.
 #[derive(Debug)]
 pub struct CodeTable {
     names: Vec<String>,
@@ -35,7 +35,7 @@ struct Held {
 pub struct File<'t> {
     /// Its document.
     pub document: u32,
-    /// What it imports.
+    /// Its imports.
     pub imports: &'t [String],
     definitions: (u32, u32),
 }
@@ -188,7 +188,7 @@ impl CodeTable {
         })
     }
 
-    /// What is defined by this name.
+    /// The definitions of this name.
     pub fn named(&self, name: &str) -> impl Iterator<Item = Defined<'_>> {
         self.rank(name).into_iter().flat_map(|rank| of(&self.by_name, rank)).filter_map(|number| self.get(number))
     }
@@ -211,7 +211,7 @@ impl CodeTable {
         found.filter_map(|(number, _)| self.get(number))
     }
 
-    /// What the file of a document says, as it was given.
+    /// The code of a document's file, as it was given.
     #[must_use]
     pub fn code(&self, document: u32) -> Option<Code> {
         let file = self.file(document)?;

@@ -33,7 +33,7 @@ pub struct Output {
     /// When it ended.
     #[schemars(with = "String", extend("format" = "date-time"))]
     ended_at: Timestamp,
-    /// What the keys of its traces begin with, in the store.
+    /// The name of its traces. get_session_traces returns them.
     trace_path: String,
     /// How many traces it has, with those of its beginning and its end.
     event_count: usize,
@@ -65,7 +65,7 @@ impl Operation for EndSession {
         let value = Output {
             session_id: session.to_owned(),
             ended_at: trace.time,
-            trace_path: trace_path(context, &key),
+            trace_path: trace_path(session),
             event_count: traces.len() + 1,
             duration_ms: (trace.time.as_millisecond() - first.time.as_millisecond()).max(0),
         };

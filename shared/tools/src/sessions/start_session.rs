@@ -4,7 +4,6 @@ use atlas_mirror::Id;
 use atlas_ops::arguments::{Given, Text};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation};
-use atlas_ops::pipeline::traces::SessionKey;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,7 +36,7 @@ pub struct Output {
     /// When it began.
     #[schemars(with = "String", extend("format" = "date-time"))]
     started_at: Timestamp,
-    /// What the keys of its traces begin with, in the store.
+    /// The name of its traces. get_session_traces returns them.
     trace_path: String,
 }
 
@@ -56,7 +55,7 @@ impl Operation for StartSession {
         check_known(context)?;
         let session_id = format!("ses_{}", Id::random()?);
         let trace = leave(context, Self::INFO.name, &session_id, &arguments, &json!(session_id)).await?;
-        let trace_path = trace_path(context, &SessionKey::of(context.caller, &session_id));
+        let trace_path = trace_path(&session_id);
         let value = Output { session_id, vault: context.vault.id.clone(), started_at: trace.time, trace_path };
         Ok(Answer { value, generation: None })
     }

@@ -4,7 +4,7 @@ use unicode_normalization::UnicodeNormalization as _;
 
 /// Longest name, in bytes: with a mark and an extension it is no longer than a file system takes.
 const MAX_BYTES: usize = 180;
-/// What a name without anything that a file's name can have becomes.
+/// The file name for a name without any usable character.
 const UNNAMED: &str = "unnamed";
 /// Names that Windows keeps for devices, also with an extension.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];

@@ -63,7 +63,7 @@ pub(super) fn block(text: &str) -> Result<Block, DrawingError> {
     Err(DrawingError::NoBlock)
 }
 
-/// What of a block is the drawing. Where two versions were merged, more may follow its end.
+/// The part of a block that is the drawing. Where two versions were merged, more may follow its end.
 fn range(text: &str, block: Range<usize>, form: Form) -> Result<Range<usize>, DrawingError> {
     let written = text.get(block.clone()).unwrap_or_default();
     let start = block.start + written.len() - written.trim_start().len();

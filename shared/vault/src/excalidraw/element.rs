@@ -111,7 +111,7 @@ pub(super) fn whole(given: &Fields, ids: &mut Ids, now: i64) -> Fields {
     element
 }
 
-/// What is set of an element besides what `given` sets: its other texts, and that it is another version.
+/// The further fields of an element to set, besides those that `given` sets: its other texts and its version.
 pub(super) fn completed(before: &Fields, given: &Fields, ids: &mut Ids, now: i64) -> Fields {
     let mut all = given.clone();
     if before.get("type").and_then(Value::as_str) == Some("text")

@@ -7,7 +7,7 @@ use crate::json_text::JsonText;
 
 pub(super) const ELEMENT: Noun = Noun { one: "element", of: "drawing", list: "elements" };
 
-/// What the JSON says.
+/// The JSON of a scene.
 #[derive(Debug)]
 pub(super) struct Scene {
     pub elements: Items,

@@ -104,7 +104,7 @@ impl Sections {
         }
     }
 
-    /// What is said of the element with this id in `text`, whose sections these are.
+    /// The text for the element with this id in `text`, whose sections these are.
     pub(super) fn said<'a>(&self, text: &'a str, part: Part, id: &str) -> Option<&'a str> {
         let entries = if part == Part::Text { &self.texts } else { &self.links };
         text.get(entries.iter().rfind(|entry| entry.id == id)?.value.clone())
@@ -132,7 +132,7 @@ pub(super) struct Edits {
     /// New texts, and new links.
     texts: String,
     links: String,
-    /// What the sections say of which element then.
+    /// The texts of elements after the change.
     pub said: Vec<(Part, String, String)>,
 }
 

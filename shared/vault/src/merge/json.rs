@@ -191,7 +191,7 @@ fn by_id(ids: &[String]) -> HashMap<&str, usize> {
     ids.iter().enumerate().map(|(index, id)| (id.as_str(), index)).collect()
 }
 
-/// What identifies each element of a list; none if two are the same.
+/// The identity of each element of a list; none if two are the same.
 fn identified(list: &[Value]) -> Option<Vec<String>> {
     let ids: Vec<String> = list.iter().map(identity).collect();
     (ids.iter().collect::<HashSet<_>>().len() == ids.len()).then_some(ids)

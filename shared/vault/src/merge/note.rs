@@ -18,7 +18,7 @@ pub(super) fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Conf
     }
     let properties = match merged(&base.properties, &ours.properties, &theirs.properties) {
         Ok(properties) => properties,
-        // What overlaps tells more than the first property that does.
+        // Overlapping lines say more than the first property that differs.
         Err(conflict) => return by_lines.and(Err(conflict)),
     };
     if let Ok(text) = &by_lines

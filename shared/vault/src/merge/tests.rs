@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Conflict, Overlap, merge};
 
-/// What `git merge-file` makes of the three texts; none if it finds a conflict.
+/// The result of `git merge-file`; none if it finds a conflict.
 fn merged_by_git(base: &str, ours: &str, theirs: &str) -> Option<String> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);

@@ -17,18 +17,18 @@ const MAX_BYTES: usize = 4 << 20;
 const MAX_RANDOM: usize = 100;
 const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// What places are filled with.
+/// The values for placeholders.
 #[derive(Debug)]
 pub struct Values<'a> {
-    /// What time it is where the person is.
+    /// The person's local time.
     pub now: DateTime,
-    /// What the caller gives, by name; `value` stands for `{{VALUE}}`.
+    /// The caller's arguments, by name; `value` is for `{{VALUE}}`.
     pub given: &'a Map<String, Value>,
     /// QuickAdd's global variables.
     pub globals: &'a Map<String, Value>,
     /// The name of the note, if that is known.
     pub title: Option<&'a str>,
-    /// What random texts are made from.
+    /// The seed of random texts.
     pub seed: u64,
 }
 

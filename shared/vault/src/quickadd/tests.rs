@@ -88,7 +88,7 @@ fn places_are_filled_from_the_clock_and_from_what_is_given() {
         let given = json!({ "value": "v", "who": "Ann", "low,high": "high", "color": "blue", "day": "2027-03-01" });
         assert_eq!(filled(text, given).as_deref(), Ok(expected));
     }
-    // What is given is text and no format.
+    // Arguments are text, not a format.
     assert_eq!(filled("{{VALUE}}", json!({ "value": "{{DATE}}" })).as_deref(), Ok("{{DATE}}"));
     let random = filled("{{RANDOM:6}}{{RANDOM:6}}", json!({})).unwrap();
     assert!(

@@ -21,7 +21,7 @@ pub enum Align {
 }
 
 impl Align {
-    /// What the cell of dashes says.
+    /// The alignment in the delimiter row.
     fn of(dashes: &str) -> Self {
         match (dashes.starts_with(':'), dashes.ends_with(':')) {
             (true, true) => Self::Center,

@@ -42,7 +42,7 @@ pub struct ObsidianDocument {
     pub ocr_timeout_ms: Option<u64>,
 }
 
-/// What the environment says of apps.
+/// The environment's settings of apps.
 #[derive(Clone, Default)]
 pub struct ObsidianSettings {
     /// `ATLAS_OBSIDIAN_KEY`: the plugin's key, by vault; that of no name for all others.

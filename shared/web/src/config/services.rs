@@ -27,7 +27,7 @@ const MAX_PREFIX: usize = 200;
 pub struct PlurDocument {
     /// Its address.
     pub endpoint: String,
-    /// What its routes begin with.
+    /// The prefix of its routes.
     #[serde(default)]
     pub api_prefix: String,
     /// How long an answer may take, in milliseconds.

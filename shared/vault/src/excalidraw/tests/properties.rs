@@ -1,4 +1,4 @@
-//! What holds for drawn notes.
+//! Properties of drawn notes.
 
 use proptest::prelude::*;
 
