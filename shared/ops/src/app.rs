@@ -28,6 +28,8 @@ pub const REST_API: &str = "obsidian-local-rest-api";
 /// The plugin that adds what that one has no route for.
 pub const COMPANION: &str = "obsidian-tc-companion";
 
+/// The command that saves the workspace that is open.
+pub(crate) const SAVE_WORKSPACE: &str = "workspaces:save";
 /// The plugin that has a command for each workspace.
 pub const WORKSPACES_PLUS: &str = "workspaces-plus";
 
@@ -113,7 +115,13 @@ impl Request {
     /// Whether a person has to confirm it, where these commands are `safe`.
     #[must_use]
     pub fn needs_person(&self, safe: &[String]) -> bool {
-        matches!(self, Self::Execute { command } if !safe.contains(command))
+        let is_safe = |command: &str| safe.iter().any(|one| one == command);
+        match self {
+            Self::Execute { command } => !is_safe(command),
+            // It replaces the saved layout that is open.
+            Self::OpenWorkspace { save_first, .. } => *save_first && !is_safe(SAVE_WORKSPACE),
+            _ => false,
+        }
     }
 
     /// The plugin that answers it.
@@ -185,6 +193,8 @@ pub enum Failure {
     },
     /// The answer is larger than answers may be.
     TooLarge {},
+    /// The app was told to act, and it is unknown whether it did.
+    Unknown {},
 }
 
 /// The version of the companion's interface that is spoken here.
@@ -215,6 +225,7 @@ impl From<Failure> for Error {
                     .with("version", version)
                     .with("expected", INTERFACE)
             }
+            Failure::Unknown {} => lost(),
             Failure::NotFound { why } => Self::not_found(Reason::NoteNotFound, why),
             Failure::Wrong { why } => Self::bad_request(Reason::InvalidInput, why),
             Failure::Query { why } => Self::bad_request(Reason::DqlError, why),
@@ -226,6 +237,12 @@ impl From<Failure> for Error {
             ),
         }
     }
+}
+
+/// The error for a request that may have had its effect.
+pub(crate) fn lost() -> Error {
+    let message = "the app was asked for this before, and it is not known what came of it: look in the app, then call with a new key";
+    Error::new(Code::Unavailable, Reason::CommitUnknown, message)
 }
 
 /// How the app of a vault is reached; by default not at all.

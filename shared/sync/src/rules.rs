@@ -53,6 +53,11 @@ const SECRETS: &[&str] = &[
     "authorization",
 ];
 
+/// Ends of such names.
+const SECRET_ENDS: &[&str] = &["key", "pat", "pwd", "pass", "auth"];
+/// What keys of well-known services begin with.
+const SECRET_VALUES: &[&str] = &["sk-", "ghp_", "github_pat_", "xoxb-", "xoxp-", "AKIA", "AIza", "Bearer "];
+
 /// Whether the configuration file at `path` may not be mirrored for what it holds: a text in a setting whose name says that it is a secret, at
 /// any depth. What cannot be read may hold one.
 pub fn holds_secret(path: &str, text: &[u8]) -> bool {
@@ -64,8 +69,15 @@ pub fn holds_secret(path: &str, text: &[u8]) -> bool {
     let mut open = vec![settings];
     while let Some(value) = open.pop() {
         match value {
+            Value::String(text) if SECRET_VALUES.iter().any(|begin| text.trim_start().starts_with(begin)) => {
+                return true;
+            }
             Value::Array(values) => open.extend(values),
             Value::Object(members) => {
+                let names = members.get("name").and_then(Value::as_str).is_some_and(is_secret);
+                if names && members.get("value").is_some_and(holds_text) {
+                    return true;
+                }
                 for (name, value) in members {
                     if is_secret(&name) && holds_text(&value) {
                         return true;
@@ -83,7 +95,8 @@ pub fn holds_secret(path: &str, text: &[u8]) -> bool {
 fn is_secret(name: &str) -> bool {
     let letters: String =
         name.chars().filter(|one| one.is_ascii_alphanumeric()).map(|one| one.to_ascii_lowercase()).collect();
-    !letters.ends_with("ref") && SECRETS.iter().any(|secret| letters.contains(secret))
+    let is_named = SECRETS.iter().any(|secret| letters.contains(secret));
+    !letters.ends_with("ref") && (is_named || SECRET_ENDS.iter().any(|end| letters.ends_with(end)))
 }
 
 fn holds_text(value: &Value) -> bool {
@@ -103,6 +116,14 @@ pub enum Tree {
     Vault,
     /// Source code: any file may be text, whatever its name, and the rules of `.gitignore` files are applied.
     Code,
+}
+
+/// Whether a file of this name beside source code usually holds passwords or keys. It belongs to no index that models read.
+fn holds_keys(name: &str) -> bool {
+    let is_environment = name == ".env" || name.starts_with(".env.") && !name.ends_with(".example");
+    is_environment
+        || [".npmrc", ".netrc", ".pypirc", "id_rsa", "id_ecdsa", "id_ed25519"].contains(&name)
+        || name.ends_with(".pem")
 }
 
 /// Hidden folders that belong to source code.
@@ -155,6 +176,7 @@ impl Tree {
     pub fn class_of_name(self, name: &str) -> Option<Class> {
         let is_picture = || name.rsplit_once('.').is_some_and(|(_, end)| end.eq_ignore_ascii_case(PICTURE));
         match class_of_name(name)? {
+            _ if self == Self::Code && holds_keys(name) => None,
             Class::Attachment if self == Self::Code && !is_picture() => Some(Class::MaybeText),
             class => Some(class),
         }
@@ -264,6 +286,10 @@ mod tests {
             (".atlas/state/x", None),
             (".DS_Store", None),
             ("pack.json", None),
+            (".env", None),
+            ("a/.env.local", None),
+            (".env.example", Some(Class::MaybeText)),
+            ("certs/server.pem", None),
             ("src/pack.json", Some(Class::MaybeText)),
         ] {
             assert_eq!(Tree::Code.class_of(path), class, "{path}");

@@ -229,6 +229,11 @@ impl Walk<'_> {
         for path in CONFIG_FILES {
             let found = match self.folder.dir.symlink_metadata(path) {
                 Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                    if let Some((folder, name)) = path.rsplit_once('/')
+                        && self.folder.dir.symlink_metadata(format!("{folder}/.{name}.icloud")).is_ok()
+                    {
+                        self.skip((*path).to_owned(), Reason::Elsewhere);
+                    }
                     continue;
                 }
                 Err(error) => Err(Reason::unreadable(error)),

@@ -91,7 +91,7 @@ pub fn real() -> Option<Place> {
 impl Place {
     /// The configuration of a vault with this app, and what else is said of it.
     pub fn document(&self, more: &Value) -> String {
-        let mut obsidian = json!({ "restApiUrl": self.url, "safeCommands": [SAVE], "timeoutMs": 3000, "probeTimeoutMs": 3000, "ocrTimeoutMs": 3000 });
+        let mut obsidian = json!({ "restApiUrl": self.url, "safeCommands": [SAVE, "workspaces:save"], "timeoutMs": 3000, "probeTimeoutMs": 3000, "ocrTimeoutMs": 3000 });
         if let Some(fingerprint) = &self.fingerprint {
             obsidian["certificateSha256"] = fingerprint.as_str().into();
         }

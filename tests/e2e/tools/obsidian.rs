@@ -490,6 +490,13 @@ async fn a_request_is_taken_once_and_not_after_its_time() {
     let mut restarted = Near::start(&deployment, obsidian.place());
     assert_eq!((near.look().await, restarted.look().await), (NOTHING, LEFT));
     assert_eq!(obsidian.ran().len(), 1);
+    // Nor one that is away for a look, and back then.
+    let key = format!("app/requests/{name}");
+    let copy: Value = mirror.get_state_up_to(&key, 1 << 20).await.unwrap().unwrap();
+    mirror.delete_state(&key).await.unwrap();
+    assert_eq!(near.look().await, NOTHING);
+    assert!(mirror.create_state_if_absent(&key, &copy).await.unwrap());
+    assert_eq!((near.look().await, obsidian.ran().len()), (NOTHING, 1));
     // One that nobody took in time.
     agent.answer("execute_command", json!({ "command_id": SAVE, "idempotency_key": "late" })).await;
     clock::pass(Duration::from_secs(301));

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::app::client::Client;
 use crate::app::letters::{self, Letters, Standing};
-use crate::app::{Failure, Pending, Request};
+use crate::app::{Failure, Pending, Request, lost};
 use crate::error::{Code, Error, Reason};
 use crate::operation::{Context, Info};
 
@@ -116,9 +116,4 @@ impl Context<'_> {
         let message = "the app answers of the whole vault, of which you may read a part: use a tool that works on the vault's files";
         Err(Error::new(Code::Forbidden, Reason::AclDenied, message).with("op", "read"))
     }
-}
-
-fn lost() -> Error {
-    let message = "the app was asked for this before, and it is not known what came of it: look in the app, then call with a new key";
-    Error::new(Code::Unavailable, Reason::CommitUnknown, message)
 }

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use crate::app::{COMPANION, Failure, INTERFACE, REST_API, Request, Route, WORKSPACES_PLUS};
+use crate::app::{COMPANION, Failure, INTERFACE, REST_API, Request, Route, SAVE_WORKSPACE, WORKSPACES_PLUS};
 
 /// How long a probe that went well is kept, and one that did not.
 const KEPT: Duration = Duration::from_secs(30);
@@ -30,7 +30,6 @@ const DQL: HeaderValue = HeaderValue::from_static("application/vnd.olrapi.datavi
 /// The file with the layout of the windows.
 const LAYOUT: [&str; 3] = ["vault", ".obsidian", "workspace.json"];
 /// Obsidian's command that saves the workspace that is open.
-const SAVE_WORKSPACE: &str = "workspaces:save";
 /// Most commands that are told of, and bytes of a text of the plugin's.
 const MAX_COMMANDS: usize = 10_000;
 const MAX_TEXT: usize = 500;
@@ -251,7 +250,12 @@ impl Client {
         if matches!(command, "." | "..") {
             return Err(unknown());
         }
-        let answer = self.send(self.service.request(Method::POST, &["commands", command, ""]), self.times.call).await?;
+        let mut request = self.service.request(Method::POST, &["commands", command, ""]);
+        request.max_time = Some(self.times.call);
+        let answer = self.service.send(request).await.map_err(|error| match error.may_have_happened() {
+            true => Failure::Unknown {},
+            false => failed(&error),
+        })?;
         match answer.status.as_u16() {
             404 => Err(unknown()),
             _ => ok(answer).map(|_| json!({})),
@@ -324,11 +328,14 @@ impl Client {
 
     async fn send(&self, mut request: Sent, time: Duration) -> Result<Answer, Failure> {
         request.max_time = Some(time);
-        match self.service.send(request).await {
-            Ok(answer) => Ok(answer),
-            Err(atlas_outbound::Error::TooLarge(_)) => Err(Failure::TooLarge {}),
-            Err(error) => Err(Failure::Unreachable { plugin: REST_API.to_owned(), why: error.to_string() }),
-        }
+        self.service.send(request).await.map_err(|error| failed(&error))
+    }
+}
+
+fn failed(error: &atlas_outbound::Error) -> Failure {
+    match error {
+        atlas_outbound::Error::TooLarge(_) => Failure::TooLarge {},
+        error => Failure::Unreachable { plugin: REST_API.to_owned(), why: error.to_string() },
     }
 }
 
@@ -345,7 +352,11 @@ fn opened(answer: &Answer, plugin: &str) -> Result<Value, Failure> {
         "invalid_input" => Failure::Wrong { why },
         "note_not_found" => Failure::NotFound { why },
         "dql_error" => Failure::Query { why },
-        _ => Failure::Unreachable { plugin: short(&named()), why },
+        // Its words may name paths of the person's computer.
+        code => {
+            tracing::warn!(code, why, "the app failed");
+            Failure::Unreachable { plugin: short(&named()), why: "it failed".to_owned() }
+        }
     })
 }
 
@@ -365,7 +376,8 @@ fn check(answer: &Answer) -> Result<&Answer, Failure> {
         404 => Err(Failure::Missing { plugin: REST_API.to_owned() }),
         status => {
             let refusal: Refusal = serde_json::from_slice(&answer.body).unwrap_or_default();
-            refused(format!("status {status} {}", short(&refusal.message)).trim_end().to_owned())
+            tracing::warn!(status, message = short(&refusal.message), "the app failed");
+            refused(format!("status {status}"))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The host of an app: takes requests in the bucket, asks the app, and leaves its answers.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use atlas_access::Secret;
 use atlas_mirror::Mirror;
@@ -15,8 +15,8 @@ use crate::error::Error;
 #[derive(Debug)]
 pub struct Host {
     began: Timestamp,
-    /// The names that were looked at, as long as they are listed.
-    seen: BTreeSet<String>,
+    /// The names of requests that were looked at, and the ids of executions, each with its time, until no copy of them can be good.
+    seen: BTreeMap<String, Timestamp>,
 }
 
 /// The result of one look at the bucket.
@@ -33,7 +33,7 @@ impl Host {
     /// is not executed again after a restart.
     #[must_use]
     pub const fn new(began: Timestamp) -> Self {
-        Self { began, seen: BTreeSet::new() }
+        Self { began, seen: BTreeMap::new() }
     }
 
     /// Takes and answers what waits, one after the other.
@@ -50,19 +50,31 @@ impl Host {
         clock: fn() -> Timestamp,
     ) -> Result<Looked, Error> {
         let letters = Letters { mirror, vault, secret };
-        let listed: BTreeSet<String> =
-            letters.recent(clock()).await?.into_iter().rev().take(2 * MAX_REQUESTS).collect();
-        self.seen.retain(|name| listed.contains(name));
-        let mut looked = Looked::default();
+        let mut listed: Vec<String> = letters.recent(clock()).await?.into_iter().rev().take(2 * MAX_REQUESTS).collect();
+        listed.sort_unstable();
+        let now = clock();
+        // By age, not while they are listed: a request that is deleted and put back is a copy.
+        self.seen.retain(|_, at| at.checked_add(LIFETIME + SKEW + SKEW).is_ok_and(|last| now <= last));
+        let (mut looked, mut unread) = (Looked::default(), None);
         for name in listed {
-            if !self.seen.insert(name.clone()) {
+            if self.seen.contains_key(&name) {
                 continue;
             }
-            let Some(letter) = letters.letter(&name).await?.filter(|letter| self.is_good(letter, clock())) else {
+            let letter = match letters.letter(&name).await {
+                Ok(letter) => letter,
+                // The next look tries it again.
+                Err(error) => {
+                    unread = Some(error);
+                    continue;
+                }
+            };
+            self.seen.insert(name, now);
+            let Some(letter) = letter.filter(|letter| self.is_good(letter, clock())) else {
                 looked.left += 1;
                 continue;
             };
-            if !letters.take(&letter).await? {
+            let is_new = self.seen.insert(format!("once {}", letter.once), now).is_none();
+            if !is_new || !letters.take(&letter).await? {
                 looked.left += 1;
                 continue;
             }
@@ -77,7 +89,10 @@ impl Host {
             letters.answer(&letter.once, &Reply { outcome, at: clock() }).await?;
             looked.answered += 1;
         }
-        Ok(looked)
+        match unread {
+            Some(error) if looked == Looked::default() => Err(error.into()),
+            _ => Ok(looked),
+        }
     }
 
     /// Whether a request may be taken at `now`.

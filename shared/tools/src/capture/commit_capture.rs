@@ -10,7 +10,7 @@ use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::write::creating::{self, Creation};
 use atlas_ops::write::editing;
 use atlas_vault::VaultPath;
-use atlas_vault::edit::Edit;
+use atlas_vault::edit::{self, Edit};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -135,5 +135,8 @@ fn text(capture: &Capture, overrides: Map<String, Value>) -> Result<String, Erro
     if properties.is_empty() {
         return Ok(capture.content.clone());
     }
-    editing::apply(&capture.content, &[Edit::MergeProperties { properties }], "frontmatter_overrides")
+    let edits = [Edit::MergeProperties { properties: properties.clone() }];
+    // Lines that look like properties and are none stay below: what was captured must not be lost for its form.
+    editing::apply(&capture.content, &edits, "frontmatter_overrides")
+        .or_else(|error| edit::with_frontmatter(&properties, &capture.content).map_err(|_| error))
 }

@@ -127,8 +127,9 @@ impl Operation for ReadExcalidraw {
                 let mut elements: Vec<Fields> = drawing.elements().cloned().collect();
                 let element_count = elements.len();
                 let mut texts: Vec<&str> = drawing.texts().collect();
-                let overflow = format != Format::Text
-                    && cut(&mut elements, &half) | (format != Format::Elements && cut(&mut texts, &half));
+                let cuts_elements = format != Format::Text && cut(&mut elements, &half);
+                let cuts_texts = format != Format::Elements && cut(&mut texts, &half);
+                let overflow = cuts_elements || cuts_texts;
                 let files = drawing.embedded_files().into_iter().take(MAX_FILES);
                 Ok(Output {
                     path: path.as_str().to_owned(),

@@ -74,7 +74,7 @@ impl Operation for ListCommands {
     const INFO: Info = Info {
         name: "list_commands",
         title: "List commands",
-        description: "Lists the commands of the person's running Obsidian, by id, for execute_command. Where it is asked through the bucket, the first call answers pending: make it again after some seconds. Example: {\"filter\": \"daily\"}",
+        description: "Lists the commands of the person's running Obsidian, by id, for execute_command; only safe ones to callers who may read a part of the vault. Where it is asked through the bucket, the first call answers pending: make it again after some seconds. Example: {\"filter\": \"daily\"}",
         scopes: &[Scope::ReadVault, Scope::ExecuteCommand],
         tags: &[NEEDS_APP],
         ..Info::HARMLESS
@@ -93,6 +93,8 @@ impl Operation for ListCommands {
         };
         let filter = filter.as_ref().map(|filter| filter.as_str().to_lowercase()).unwrap_or_default();
         let safe = &context.vault.app.safe_commands;
+        // Names of commands may be names of notes.
+        let sees_all = context.check_sees_all().is_ok();
         let text = |item: &Value, name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let command = |item: &Value| {
             let id = text(item, "id");
@@ -101,7 +103,11 @@ impl Operation for ListCommands {
         };
         let items = listed.get("items").and_then(Value::as_array).into_iter().flatten();
         let has = |text: &str| text.to_lowercase().contains(&filter);
-        let mut found: Vec<Command> = items.map(command).filter(|one| has(&one.id) || has(&one.name)).collect();
+        let mut found: Vec<Command> = items
+            .map(command)
+            .filter(|one| sees_all || one.is_safe)
+            .filter(|one| has(&one.id) || has(&one.name))
+            .collect();
         found.sort_by(|a, b| a.id.cmp(&b.id));
         let total_count = Some(found.len());
         if let Some(begin) = begin {

@@ -50,14 +50,20 @@ impl Operation for OpenWorkspace {
     const INFO: Info = Info {
         name: "open_workspace",
         title: "Open a workspace",
-        description: "Switches the person's running Obsidian to a saved workspace. Obsidian itself has a command for the dialog alone, so this needs the plugin Workspaces Plus, which has one for each workspace. Example: {\"name\": \"Morning\"}",
+        description: "Switches the person's running Obsidian to a saved workspace. Obsidian itself has a command for the dialog alone, so this needs the plugin Workspaces Plus, which has one for each workspace. A person has to confirm save_current_first. Example: {\"name\": \"Morning\"}",
         scopes: &[Scope::WriteVault, Scope::ExecuteWorkspace],
+        destructive: true,
         idempotent: true,
         tags: &[NEEDS_APP],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;
     type Output = Output;
+
+    fn needs_confirmation(_: &Arguments) -> bool {
+        // Only saving the open one first, unless workspaces:save is a safe command.
+        false
+    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let name = arguments.name.as_str().to_owned();

@@ -1,6 +1,6 @@
 //! A note's frontmatter apart from its text, for changes of all of it at once.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
@@ -18,28 +18,26 @@ pub(crate) struct Split<'a> {
     pub(crate) properties: Map<String, Value>,
     /// The lines of the frontmatter that belong to no property: comments and empty lines, in order.
     pub(crate) between: Vec<&'a str>,
-    /// The names of the properties with a `#` in their lines, which may begin a comment.
-    pub(crate) commented: HashSet<String>,
+    /// The lines of each property, by its name.
+    pub(crate) lines: HashMap<String, &'a str>,
 }
 
 /// Splits a note; none if its frontmatter cannot be read, or cannot be changed property by property.
 pub(crate) fn split(text: &str) -> Option<Split<'_>> {
     let (head, body) = text.split_at_checked(properties::body_start(text))?;
     let Some(frontmatter) = properties::frontmatter(text) else {
-        return Some(Split { head, body, properties: Map::new(), between: Vec::new(), commented: HashSet::new() });
+        return Some(Split { head, body, properties: Map::new(), between: Vec::new(), lines: HashMap::new() });
     };
     let yaml = text.get(frontmatter.range)?;
-    let (mut between, mut commented) = (Vec::new(), HashSet::new());
+    let (mut between, mut lines) = (Vec::new(), HashMap::new());
     let mut at = 0;
     for entry in entries(yaml).ok()? {
         between.extend(yaml.get(at..entry.lines.start)?.lines());
         at = entry.lines.end;
-        if yaml.get(entry.lines)?.contains('#') {
-            commented.insert(entry.name);
-        }
+        lines.insert(entry.name, yaml.get(entry.lines)?);
     }
     between.extend(yaml.get(at..)?.lines());
-    Some(Split { head, body, properties: frontmatter.properties.ok()?, between, commented })
+    Some(Split { head, body, properties: frontmatter.properties.ok()?, between, lines })
 }
 
 /// The frontmatter `head`, changed so that it has exactly `wanted`.

@@ -144,6 +144,14 @@ impl Merge<'_, '_> {
         if !kept.eq(before.iter().filter(|id| at_other.contains_key(id.as_str()))) {
             return Err(Failed::Reordered);
         }
+        // New elements go to the end; elsewhere their place says something, as in the order that a canvas is painted in.
+        if other
+            .iter()
+            .skip_while(|id| at_before.contains_key(id.as_str()))
+            .any(|id| at_before.contains_key(id.as_str()))
+        {
+            return Err(Failed::Reordered);
+        }
         let get = |spans: &[Span], at: Option<&usize>| at.and_then(|at| spans.get(*at)).cloned();
         let mut gone = Vec::new();
         for (index, (id, element)) in mine.iter().zip(&elements).enumerate() {

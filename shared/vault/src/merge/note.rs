@@ -26,7 +26,9 @@ pub(super) fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Conf
     {
         return by_lines;
     }
-    let body = lines::merge(base.body, ours.body, theirs.body).map_err(Conflict::Overlaps)?;
+    let Ok(body) = lines::merge(base.body, ours.body, theirs.body) else {
+        return by_lines.and(Err(Conflict::Member("the text below the frontmatter".to_owned())));
+    };
     // Comments and empty lines between the properties come from the side that changed them.
     let (kept, other) = match (ours.between == base.between, theirs.between == base.between) {
         (_, true) => (&ours, &theirs),
@@ -34,11 +36,14 @@ pub(super) fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Conf
         (false, false) if ours.between == theirs.between => (&ours, &theirs),
         (false, false) => return by_lines.and(Err(Conflict::Member("comments between properties".to_owned()))),
     };
-    // A value that is written anew has no comments.
-    let is_written = |name: &&String| properties.get(*name) != kept.properties.get(*name);
-    let mut written = properties.keys().chain(kept.properties.keys()).filter(is_written);
-    let is_commented = |name: &&String| kept.commented.contains(*name) || other.commented.contains(*name);
-    if let Some(name) = written.find(is_commented) {
+    // What the other side changed of a property is taken over by its value alone: its comments and notation would be lost.
+    let is_lost = |name: &&String| {
+        let [before, mine, changed] = [&base, kept, other].map(|side| side.lines.get(*name).copied());
+        let is_commented = [before, mine, changed].iter().flatten().any(|lines| lines.contains('#'));
+        let is_same_value = base.properties.get(*name) == other.properties.get(*name);
+        changed != before && changed != mine && (is_commented || is_same_value)
+    };
+    if let Some(name) = base.lines.keys().chain(other.lines.keys()).find(is_lost) {
         return by_lines.and(Err(of_property(name)));
     }
     let head = edit::with_properties(kept.head, &properties);

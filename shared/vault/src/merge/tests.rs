@@ -136,6 +136,25 @@ fn no_comment_is_lost() {
 }
 
 #[test]
+fn a_comment_or_notation_of_one_property_is_not_lost_for_another() {
+    let note = |tags: &str, x: &str| format!("---\ntags: {tags}\nx: {x}\n---\n");
+    for (before, after) in [("1", "1 # why"), ("1 # old", "1"), ("1.1", "1.10"), ("a", "\"a\"")] {
+        let base = note("[a]", before);
+        let changed = note("[a, c]", after);
+        assert!(merge("a.md", &base, &note("[a, b]", before), &changed).is_err(), "{before} {after}");
+        assert!(merge("a.md", &base, &changed, &note("[a, b]", before)).is_err(), "{before} {after}");
+        assert!(merge("a.md", &base, "---\ntags: [a, b]\n---\n", &changed).is_err(), "{before} {after}");
+    }
+}
+
+#[test]
+fn lines_of_a_conflict_below_merged_properties_are_those_of_the_note() {
+    let note = |tags: &str, line: &str| format!("---\ntags: {tags}\n---\n{line}\n");
+    let conflict = merge("a.md", &note("[a]", "one"), &note("[a, b]", "two"), &note("[a, c]", "three"));
+    assert!(matches!(conflict, Err(Conflict::Overlaps(lines)) if lines.last().is_some_and(|last| last.ours.end == 4)));
+}
+
+#[test]
 fn nodes_of_a_canvas_are_merged_by_their_ids() {
     let base = "{\n\t\"nodes\":[\n\t\t{\"id\":\"a\",\"type\":\"text\",\"text\":\"A\",\"x\":0,\"y\":0},\n\t\t{\"id\":\"b\",\"type\":\"text\",\"text\":\"B\",\"x\":0,\"y\":0}\n\t],\n\t\"edges\":[]\n}";
     let moved = base.replace("\"text\":\"A\",\"x\":0", "\"text\":\"A\",\"x\":50");
@@ -151,6 +170,18 @@ fn nodes_of_a_canvas_are_merged_by_their_ids() {
     let nodes: Value = serde_json::from_str(&merged).expect("JSON");
     let ids: Vec<&Value> = nodes["nodes"].as_array().expect("a list").iter().map(|node| &node["id"]).collect();
     assert_eq!(ids, ["a", "b", "c", "d"]);
+}
+
+#[test]
+fn a_node_that_is_painted_below_others_stays_below_them() {
+    let canvas = |ids: &[&str]| {
+        let nodes: Vec<Value> = ids.iter().map(|id| json!({"id": id})).collect();
+        json!({"nodes": nodes, "edges": []}).to_string()
+    };
+    let (base, below, above) = (canvas(&["a", "b"]), canvas(&["z", "a", "b"]), canvas(&["a", "b", "c"]));
+    assert_eq!(merge("a.canvas", &base, &below, &above), Ok(canvas(&["z", "a", "b", "c"])));
+    assert_eq!(merge("a.canvas", &base, &above, &below), Ok(canvas(&["z", "a", "b", "c"])));
+    assert!(merge("a.canvas", &base, &below, &canvas(&["y", "a", "b"])).is_err());
 }
 
 #[test]

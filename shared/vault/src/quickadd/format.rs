@@ -88,7 +88,7 @@ fn too_long() -> FormatError {
 /// # Errors
 /// When a place cannot be filled.
 pub fn fill(text: &str, values: &Values<'_>) -> Result<String, FormatError> {
-    let mut filling = Filling { values, missing: BTreeSet::new(), error: None, random: values.seed };
+    let mut filling = Filling { values, missing: BTreeSet::new(), error: None, random: values.seed, length: 0 };
     let filled = filling.fill(text, 0);
     match filling {
         Filling { error: Some(error), .. } => Err(error),
@@ -104,6 +104,8 @@ struct Filling<'a> {
     /// The first.
     error: Option<FormatError>,
     random: u64,
+    /// Bytes of all filled places, those within others too.
+    length: usize,
 }
 
 impl Filling<'_> {
@@ -111,7 +113,11 @@ impl Filling<'_> {
         if text.contains("`js quickadd") {
             self.refuse("a script (js quickadd)");
         }
-        template::fill(text, |name, rest| self.place(name, rest, depth))
+        template::fill(text, |name, rest| {
+            let filled = self.place(name, rest, depth)?;
+            self.length = self.length.saturating_add(filled.len());
+            if self.length > MAX_BYTES { self.fail(too_long()) } else { Some(filled) }
+        })
     }
 
     fn fail(&mut self, error: FormatError) -> Option<String> {
