@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 pub use below::between;
 pub use error::{Candidate, EditError, Problem};
 pub use properties::{remove_properties, replace_frontmatter, with_frontmatter};
-pub(crate) use split::{split, with_properties};
+pub(crate) use split::{Split, split, with_properties};
 pub use tags::{add_inline_tag, add_tag, remove_inline_tag, remove_tag};
 pub use task::{ChangedTask, change_task};
 

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::{Conflict, lines};
-use crate::edit;
+use crate::edit::{self, Split};
 
 /// Merges the notes `ours` and `theirs`.
 pub(super) fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Conflict> {
@@ -30,24 +30,34 @@ pub(super) fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Conf
         return by_lines.and(Err(Conflict::Member("the text below the frontmatter".to_owned())));
     };
     // Comments and empty lines between the properties come from the side that changed them.
-    let (kept, other) = match (ours.between == base.between, theirs.between == base.between) {
-        (_, true) => (&ours, &theirs),
-        (true, false) => (&theirs, &ours),
-        (false, false) if ours.between == theirs.between => (&ours, &theirs),
+    let sides = match (ours.between == base.between, theirs.between == base.between) {
+        (true, true) => vec![(&ours, &theirs), (&theirs, &ours)],
+        (false, true) => vec![(&ours, &theirs)],
+        (true, false) => vec![(&theirs, &ours)],
+        (false, false) if ours.between == theirs.between => vec![(&ours, &theirs), (&theirs, &ours)],
         (false, false) => return by_lines.and(Err(Conflict::Member("comments between properties".to_owned()))),
     };
-    // What the other side changed of a property is taken over by its value alone: its comments and notation would be lost.
-    let is_lost = |name: &&String| {
-        let [before, mine, changed] = [&base, kept, other].map(|side| side.lines.get(*name).copied());
-        let is_commented = [before, mine, changed].iter().flatten().any(|lines| lines.contains('#'));
-        let is_same_value = base.properties.get(*name) == other.properties.get(*name);
-        changed != before && changed != mine && (is_commented || is_same_value)
-    };
-    if let Some(name) = base.lines.keys().chain(other.lines.keys()).find(is_lost) {
-        return by_lines.and(Err(of_property(name)));
+    let mut conflict = Conflict::Member("the frontmatter".to_owned());
+    for (kept, other) in sides {
+        if let Some(name) = lost(&base, kept, other) {
+            conflict = of_property(name);
+        } else if let Ok(head) = edit::with_properties(kept.head, &properties) {
+            return Ok(head + &body);
+        }
     }
-    let head = edit::with_properties(kept.head, &properties);
-    Ok(head.map_err(|_| Conflict::Member("the frontmatter".to_owned()))? + &body)
+    by_lines.and(Err(conflict))
+}
+
+/// A property of which something would be lost if `kept` got the values of `other`: a comment, or a notation of the same value.
+fn lost<'a>(base: &'a Split<'_>, kept: &Split<'_>, other: &'a Split<'_>) -> Option<&'a String> {
+    let is_lost = |name: &&String| {
+        let [before, mine, changed] = [base, kept, other].map(|side| side.lines.get(*name).copied());
+        let is_commented = [before, mine, changed].iter().flatten().any(|lines| lines.contains('#'));
+        let keeps_value = |side: &Split<'_>| base.properties.get(*name) == side.properties.get(*name);
+        let is_notation = keeps_value(other) || mine != before && keeps_value(kept);
+        changed != before && changed != mine && (is_commented || is_notation)
+    };
+    base.lines.keys().chain(other.lines.keys()).find(is_lost)
 }
 
 fn of_property(name: &str) -> Conflict {
