@@ -158,7 +158,13 @@ async def use_every_tool(server, name, is_for_writing):
             tool, expected = call["tool"], call.get("error")
             if tool in writing and not is_for_writing:
                 continue
-            done = await client.call_tool(tool, filled(call["arguments"], answers))
+            try:
+                arguments = filled(call["arguments"], answers)
+            except KeyError:
+                # It is about what only a client that writes has made.
+                assert not is_for_writing, call
+                continue
+            done = await client.call_tool(tool, arguments)
             text = json.loads(done.content[0].text)
             if expected is None:
                 assert not done.is_error and done.structured_content == text, (call, text)
@@ -229,7 +235,7 @@ def main(program):
 
         serve = [program, "serve", "--addr", f"127.0.0.1:{served}"]
         tokens = {"AUTH": "jwt", "JWT_SECRET": SECRET}
-        scopes = "read:vault,write:vault,delete:vault,bulk:vault,admin"
+        scopes = "read:vault,write:vault,delete:vault,bulk:vault,execute:*,read:plur,admin"
         token = subprocess.run(
             [program, "token", "--scopes", scopes], check=True, capture_output=True, text=True, env=environment(**tokens), timeout=SECONDS
         ).stdout.strip()
