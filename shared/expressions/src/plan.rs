@@ -104,7 +104,7 @@ impl Test {
 /// Tests of which one must hold; each may be turned round.
 pub type Clause = Vec<(bool, Test)>;
 
-/// What is decided before rows are evaluated, and what is left.
+/// The clauses that an index decides, and the rest, which is evaluated for each row.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     /// All must hold. A test with `false` must not hold.

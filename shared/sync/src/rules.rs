@@ -59,7 +59,7 @@ const SECRET_ENDS: &[&str] = &["key", "pat", "pwd", "pass", "auth"];
 const SECRET_VALUES: &[&str] = &["sk-", "ghp_", "github_pat_", "xoxb-", "xoxp-", "AKIA", "AIza", "Bearer "];
 
 /// Whether the configuration file at `path` may not be mirrored for what it holds: a text in a setting whose name says that it is a secret, at
-/// any depth. What cannot be read may hold one.
+/// any depth. An unreadable text counts as one that does.
 pub fn holds_secret(path: &str, text: &[u8]) -> bool {
     if !MAY_HOLD_SECRETS.contains(&path) {
         return false;

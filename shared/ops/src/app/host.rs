@@ -29,8 +29,8 @@ pub struct Looked {
 }
 
 impl Host {
-    /// A host that takes what is left for it from now on. What was made before is not taken, so that a request whose claim somebody deletes
-    /// is not executed again after a restart.
+    /// A host that takes requests made from `began` on. It takes no older ones: else a request whose claim somebody deleted would run again
+    /// after a restart.
     #[must_use]
     pub const fn new(began: Timestamp) -> Self {
         Self { began, seen: BTreeMap::new() }
