@@ -1,7 +1,7 @@
 //! Answers the messages of one client.
 
 use crate::server::Server;
-use crate::{prompts, resources, tools};
+use crate::{elicitation, prompts, resources, tools};
 use atlas_ops::Error;
 use atlas_tools::facade::Resolved;
 use rmcp::model::{
@@ -43,6 +43,11 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let client = elicitation::Client {
+            version: context.protocol_version(),
+            capabilities: context.client_capabilities(),
+            has_answered: request.input_responses.is_some(),
+        };
         let resolved = self.door.toolbox().resolve(&request.name, request.arguments.unwrap_or_default());
         let called = match resolved.ok_or_else(|| unknown_tool(&request.name))? {
             Ok(Resolved::Answer(value)) => Ok(value),
@@ -52,10 +57,10 @@ impl ServerHandler for Server {
             },
             Err(error) => Err(error),
         };
-        Ok(match called {
-            Ok(value) => tools::answered(value).into(),
-            Err(error) => tools::failed(&error).into(),
-        })
+        match called {
+            Ok(value) => Ok(tools::answered(value).into()),
+            Err(error) => elicitation::of(&error, &client).unwrap_or_else(|| Ok(tools::failed(&error).into())),
+        }
     }
 
     async fn list_resources(

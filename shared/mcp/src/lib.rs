@@ -6,9 +6,11 @@
 //! - [`http`]: `POST /mcp`; [`stdio`]: standard input and output, also over an index that is still being built ([`indexing`])
 //! - [`server`]: one client's server; `handler`: answers its messages
 //! - `tools`: operations as tools of the protocol, and the results of calls; [`atlas_tools::facade`] chooses the tools
+//! - `elicitation`: sends a person to the page where a call waits for approval
 //! - `resources`: notes and files by address; `prompts`; `completion` of arguments
 
 mod completion;
+mod elicitation;
 mod handler;
 pub mod http;
 pub mod indexing;
