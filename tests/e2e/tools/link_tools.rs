@@ -139,6 +139,28 @@ async fn a_hub_loses_the_links_that_a_policy_names() {
         assert_eq!(going(json!({ "kind": "jsonlogic", "logic": logic })).await, of(dropped), "{logic}");
     }
 
+    let by_flags = async |flags: Value| {
+        let mut call = json!({ "path": "hub.md" });
+        call.as_object_mut().unwrap().extend(flags.as_object().unwrap().clone());
+        let dry = agent.checked("prune_hub_links", call).await;
+        let line = |link: &Value| link["line"].as_u64().unwrap();
+        (dry["policy_used"].clone(), dry["removed"].as_array().unwrap().iter().map(line).collect::<Vec<_>>())
+    };
+    for (flags, kind, lines) in [
+        (json!({}), "drop_unresolved_and_duplicates", &[5, 7][..]),
+        (json!({ "remove_unresolved": false }), "drop_duplicates", &[7]),
+        (json!({ "remove_duplicates": false }), "drop_unresolved", &[5]),
+        (json!({ "policy": { "kind": "drop_duplicates" } }), "drop_duplicates", &[7]),
+    ] {
+        assert_eq!(by_flags(flags).await, (json!(kind), lines.to_vec()));
+    }
+    let stale = json!({ "path": "hub.md", "prev_hash": "0".repeat(64) });
+    assert_eq!(agent.refused("prune_hub_links", stale).await, "precondition_failed");
+    let neither = json!({ "path": "hub.md", "remove_unresolved": false, "remove_duplicates": false });
+    assert_eq!(agent.refused("prune_hub_links", neither).await, "invalid_input");
+    let both = json!({ "path": "hub.md", "policy": bare, "remove_duplicates": true });
+    assert_eq!(agent.refused("prune_hub_links", both).await, "invalid_input");
+
     let mut call =
         json!({ "path": "hub.md", "policy": bare, "max_removals": 1, "dry_run": false, "idempotency_key": "one" });
     let pruned = confirmed(&client, "prune_hub_links", call.clone()).await;

@@ -7,15 +7,17 @@ use std::sync::Arc;
 
 use atlas_access::Access;
 use atlas_mirror::{Attempt, ChangeSet, Hash, Snapshot};
-use atlas_ops::arguments::{self, Bounded, Given, Message, WritePath};
+use atlas_ops::arguments::{self, Bounded, Given, Message, Versions, WritePath, invalid_input};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::pipeline::response_limit::cut;
 use atlas_ops::read::graph::Graph;
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::read::view::View;
 use atlas_ops::write::batch::{Batch, NewDocument};
 use atlas_ops::write::commit;
+use atlas_ops::write::precondition::Condition;
 use atlas_ops::write::writable;
 use atlas_ops::write::writable::text_of;
 use atlas_vault::VaultPath;
@@ -34,8 +36,15 @@ pub struct PruneHubLinks;
 pub struct Arguments {
     /// The note's path from the root of the vault; it ends in `.md`.
     path: WritePath,
-    /// Which links to remove. Those in properties, and embeds, stay.
-    policy: Policy,
+    /// Which links to remove; the kind `drop_unresolved_and_duplicates` if not given. Those in properties, and embeds, stay.
+    #[serde(default)]
+    policy: Given<Policy>,
+    /// Instead of a policy: remove links that lead to no file; true if not given.
+    #[serde(default)]
+    remove_unresolved: Given<bool>,
+    /// Instead of a policy: remove links to a file that an earlier link leads to; true if not given.
+    #[serde(default)]
+    remove_duplicates: Given<bool>,
     /// Most links to remove, the first in the note; 50 if not given.
     #[serde(default)]
     max_removals: Bounded<1, 1000, 50>,
@@ -43,7 +52,31 @@ pub struct Arguments {
     #[serde(default = "arguments::yes")]
     dry_run: bool,
     #[serde(default)]
+    if_match: Given<Versions>,
+    #[serde(default)]
     message: Given<Message>,
+}
+
+impl Arguments {
+    fn rule(&mut self) -> Result<(Kind, Rule), Error> {
+        let flags = (self.remove_unresolved.0, self.remove_duplicates.0);
+        let policy = match (self.policy.0.take(), flags) {
+            (Some(policy), (None, None)) => policy,
+            (Some(_), _) => {
+                return Err(invalid_input(
+                    "policy",
+                    "give a policy, or remove_unresolved and remove_duplicates, not both",
+                ));
+            }
+            (None, (unresolved, duplicates)) => {
+                let kind = Kind::of_flags(unresolved.unwrap_or(true), duplicates.unwrap_or(true));
+                Policy::of(kind.ok_or_else(|| {
+                    invalid_input("remove_unresolved", "nothing is left to remove: one of both must be true")
+                })?)
+            }
+        };
+        Ok((policy.kind, Rule::of(policy)?))
+    }
 }
 
 /// The result.
@@ -84,11 +117,12 @@ impl Operation for PruneHubLinks {
     const INFO: Info = Info {
         name: "prune_hub_links",
         title: "Prune the links of a hub",
-        description: "Removes links from a note that has too many: those to files that few notes link to (drop_below_score, keep_top_n), bare list items (drop_unannotated_list_items), links without text around them (drop_no_prose_context), or those that do not meet a JSONLogic condition (jsonlogic). The display text of a link stays; a list item with nothing else is removed. It is a dry run unless dry_run is false; then a person has to confirm it. Example: {\"path\": \"Home.md\", \"policy\": {\"kind\": \"drop_unannotated_list_items\"}, \"dry_run\": false}",
+        description: "Removes links from a note that has too many: by default those that lead nowhere or repeat an earlier one; those to files that few notes link to (drop_below_score, keep_top_n), bare list items (drop_unannotated_list_items), links without text around them (drop_no_prose_context), or those that do not meet a JSONLogic condition (jsonlogic). The display text of a link stays; a list item with nothing else is removed. It is a dry run unless dry_run is false; then a person has to confirm it. Example: {\"path\": \"Home.md\", \"policy\": {\"kind\": \"drop_unannotated_list_items\"}, \"dry_run\": false}",
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         destructive: true,
         tags: &["links"],
         idempotent: true,
+        aliases: &[Alias::Name("prev_hash", "if_match")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;
@@ -106,11 +140,11 @@ impl Operation for PruneHubLinks {
         arguments.dry_run
     }
 
-    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+    async fn run(context: &Context<'_>, mut arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path: VaultPath = arguments.path.clone().into();
-        let kind = arguments.policy.kind;
-        let rule = Rule::of(arguments.policy)?;
-        let change = Pruning { context, path, rule, most: arguments.max_removals.get() };
+        let (kind, rule) = arguments.rule()?;
+        let condition = Condition::of_existing(arguments.if_match.as_ref())?;
+        let change = Pruning { context, path, condition, rule, most: arguments.max_removals.get() };
         let message = arguments.message.as_ref().map(Message::as_str);
         let (pruned, generation) = if arguments.dry_run {
             let look = |view: View| {
@@ -142,6 +176,7 @@ impl Operation for PruneHubLinks {
 struct Pruning<'a> {
     context: &'a Context<'a>,
     path: VaultPath,
+    condition: Condition<'a>,
     rule: Rule,
     most: usize,
 }
@@ -158,6 +193,7 @@ impl Pruning<'_> {
     async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>) -> Result<(Pruned, Batch<'h>), Error> {
         let found = notes::find(head, self.path.as_str(), |_| true).await?;
         let found = found.ok_or_else(|| notes::missing(self.path.as_str()))?;
+        self.condition.check(self.path.as_str(), Some(&found))?;
         let note = text_of(&found)?;
         let links = link_occurrences(note);
         let meant = if self.rule.is_of_targets() { self.meant(head, &links).await? } else { HashMap::new() };

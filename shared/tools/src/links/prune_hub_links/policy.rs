@@ -1,6 +1,6 @@
 //! The policies of `prune_hub_links`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use atlas_ops::arguments::{Bounded, Given, invalid_input};
 use atlas_ops::error::{Code, Error, Reason};
@@ -42,6 +42,21 @@ pub(crate) struct Policy {
     logic: Given<Map<String, Value>>,
 }
 
+impl Policy {
+    /// A policy that needs nothing but its kind.
+    pub(super) fn of(kind: Kind) -> Self {
+        Self {
+            kind,
+            score_field: Given::default(),
+            threshold: Given::default(),
+            n: Given::default(),
+            min_annotation_chars: Given::default(),
+            min_prose_chars: Given::default(),
+            logic: Given::default(),
+        }
+    }
+}
+
 /// A kind of policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -56,6 +71,24 @@ pub(crate) enum Kind {
     DropNoProseContext,
     /// Remove links that do not meet a condition.
     Jsonlogic,
+    /// Remove links that lead to no file.
+    DropUnresolved,
+    /// Remove links to a file that an earlier link leads to.
+    DropDuplicates,
+    /// Remove links that lead to no file, or to one that an earlier link leads to.
+    DropUnresolvedAndDuplicates,
+}
+
+impl Kind {
+    /// The kind that obsidian-tc's program has by two flags.
+    pub(super) const fn of_flags(unresolved: bool, duplicates: bool) -> Option<Self> {
+        match (unresolved, duplicates) {
+            (true, true) => Some(Self::DropUnresolvedAndDuplicates),
+            (true, false) => Some(Self::DropUnresolved),
+            (false, true) => Some(Self::DropDuplicates),
+            (false, false) => None,
+        }
+    }
 }
 
 /// The score of the file that a link means; 0 if there is none.
@@ -102,6 +135,11 @@ pub(super) enum Rule {
     Annotation(usize),
     Prose(usize),
     Holds(Logic),
+    /// Whether links that lead to no file go, and whether those that repeat an earlier one do.
+    Useless {
+        unresolved: bool,
+        duplicates: bool,
+    },
 }
 
 impl Rule {
@@ -118,12 +156,15 @@ impl Rule {
                 let malformed = |message: String| invalid_input("policy.logic", &message);
                 Self::Holds(Logic::new(Value::Object(logic)).map_err(malformed)?)
             }
+            Kind::DropUnresolved => Self::Useless { unresolved: true, duplicates: false },
+            Kind::DropDuplicates => Self::Useless { unresolved: false, duplicates: true },
+            Kind::DropUnresolvedAndDuplicates => Self::Useless { unresolved: true, duplicates: true },
         })
     }
 
     /// Whether it needs the files that links mean.
     pub(super) const fn is_of_targets(&self) -> bool {
-        matches!(self, Self::Below(..) | Self::Top(..) | Self::Holds(_))
+        matches!(self, Self::Below(..) | Self::Top(..) | Self::Holds(_) | Self::Useless { .. })
     }
 
     /// For each link the reason to remove it, if there is one. `meant` has the files of their targets, if the rule
@@ -143,6 +184,7 @@ impl Rule {
             }
             _ => BTreeSet::new(),
         };
+        let mut seen = HashSet::new();
         let reason = |(at, link): (usize, &LinkOccurrence)| {
             Ok(match self {
                 Self::Below(field, least) => {
@@ -159,6 +201,14 @@ impl Rule {
                 Self::Holds(logic) => {
                     let data = LinkData { link, meant: meant.get(&link.target) };
                     (!holds(logic, &data, deadline)?).then(|| "policy.logic is not met".to_owned())
+                }
+                Self::Useless { unresolved, duplicates } => {
+                    match meant.get(&link.target).and_then(|meant| meant.path.as_deref()) {
+                        None => unresolved.then(|| "it leads to no file".to_owned()),
+                        Some(path) => {
+                            (!seen.insert(path) && *duplicates).then(|| format!("an earlier link leads to {path}"))
+                        }
+                    }
                 }
             })
         };
