@@ -37,10 +37,10 @@ impl Sent {
     }
 
     /// Bytes of the message sent.
-    fn bytes(self, counted: &Counter) -> usize {
-        let Counter { bytes, escapes } = counted;
+    const fn bytes(self, size: &Size) -> usize {
+        let Size { bytes, escapes } = *size;
         match self {
-            Self::Plain => *bytes,
+            Self::Plain => bytes,
             Self::AsText => bytes + escapes + Self::AROUND,
             Self::Twice => 2 * bytes + escapes + Self::AROUND,
         }
@@ -49,7 +49,7 @@ impl Sent {
 
 /// Fails if the answer, as it is sent, has more than `max_bytes`. Operations with pages end a page before that.
 pub fn check(value: &Value, sent: Sent, max_bytes: usize) -> Result<(), Error> {
-    let bytes = sent.bytes(&Counter::of(value));
+    let bytes = sent.bytes(&Size::of(value));
     if bytes <= max_bytes {
         return Ok(());
     }
@@ -65,7 +65,7 @@ pub fn check(value: &Value, sent: Sent, max_bytes: usize) -> Result<(), Error> {
 pub fn fitting<T: Serialize>(items: &[T], max_bytes: usize) -> usize {
     let mut left = max_bytes.saturating_sub(AROUND_TEXT);
     let fits = |item: &&T| {
-        let rest = left.checked_sub(Counter::of(item).bytes + ",".len());
+        let rest = left.checked_sub(Counter::of(item).0 + ",".len());
         left = rest.unwrap_or_default();
         rest.is_some()
     };
@@ -74,7 +74,7 @@ pub fn fitting<T: Serialize>(items: &[T], max_bytes: usize) -> usize {
 
 /// Bytes of `value` as JSON.
 pub fn bytes_of(value: &impl Serialize) -> usize {
-    Counter::of(value).bytes
+    Counter::of(value).0
 }
 
 /// Cuts `items` to those that fit into the call's answer; returns whether some were cut.
@@ -94,12 +94,62 @@ pub fn json_bytes(text: &str) -> usize {
     text.len() + escaped.sum::<usize>()
 }
 
-/// Counts the bytes written, and those that are escaped in a string.
-#[derive(Default)]
-struct Counter {
+/// The size of a value as JSON, known without writing it: only the door writes an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Size {
+    /// Bytes of the JSON.
     bytes: usize,
+    /// Bytes that the JSON takes more within a JSON string.
     escapes: usize,
 }
+
+impl Size {
+    fn of(value: &Value) -> Self {
+        let mut size = Self::default();
+        size.add(value);
+        size
+    }
+
+    fn add(&mut self, value: &Value) {
+        match value {
+            Value::Null | Value::Bool(true) => self.bytes += 4,
+            Value::Bool(false) => self.bytes += 5,
+            Value::Number(number) => self.bytes += Counter::of(number).0,
+            Value::String(text) => self.add_text(text),
+            Value::Array(items) => {
+                self.add_signs(items.len(), 0);
+                items.iter().for_each(|item| self.add(item));
+            }
+            Value::Object(fields) => {
+                self.add_signs(fields.len(), fields.len());
+                for (name, value) in fields {
+                    self.add_text(name);
+                    self.add(value);
+                }
+            }
+        }
+    }
+
+    /// Adds the brackets, the commas between `items`, and the colons.
+    const fn add_signs(&mut self, items: usize, colons: usize) {
+        self.bytes += 2 + items.saturating_sub(1) + colons;
+    }
+
+    fn add_text(&mut self, text: &str) {
+        self.bytes += json_bytes(text) + 2;
+        // The quotes around the text, the backslash of each escape, and what that backslash escapes if it is escaped too.
+        let escapes = text.bytes().map(|byte| match byte {
+            b'"' | b'\\' => 2,
+            0..0x20 => 1,
+            _ => 0,
+        });
+        self.escapes += 2 + escapes.sum::<usize>();
+    }
+}
+
+/// Counts the bytes written.
+#[derive(Default)]
+struct Counter(usize);
 
 impl Counter {
     fn of(value: &impl Serialize) -> Self {
@@ -112,9 +162,7 @@ impl Counter {
 
 impl io::Write for Counter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.bytes += bytes.len();
-        // JSON without white space contains no other characters that are escaped.
-        self.escapes += memchr::memchr2_iter(b'"', b'\\', bytes).count();
+        self.0 += bytes.len();
         Ok(bytes.len())
     }
 
@@ -151,6 +199,33 @@ mod tests {
                 let enough = (1..).find(|max_bytes| sent.room(*max_bytes) >= plain.len()).unwrap_or_default();
                 prop_assert!(check(&value, sent, enough).is_ok());
             }
+        }
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let text = "[\\x00-\\x7f]{0,12}|\\PC{0,6}";
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            text.prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 5, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+                prop::collection::vec((text, inner), 0..5).prop_map(|fields| fields.into_iter().collect()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_size_of_a_value_is_that_of_its_json(value in any_json()) {
+            let plain = value.to_string();
+            let escapes = json!(plain).to_string().len() - 2 - plain.len();
+            prop_assert_eq!(Size::of(&value), Size { bytes: plain.len(), escapes });
         }
     }
 
