@@ -48,8 +48,8 @@ pub(crate) struct Snippet {
 impl Client {
     /// The configuration for this client, in a file of the folder `here` or of the user's `home`.
     ///
-    ///
-    /// # Errors When the client cannot be configured for such a server by a file.
+    /// # Errors
+    /// When the client cannot be configured for such a server by a file.
     pub(crate) fn snippet(self, server: &Server, here: &Path, home: &Path) -> Result<Snippet, String> {
         let path = match self {
             Self::ClaudeCode => here.join(".mcp.json"),
@@ -105,8 +105,8 @@ impl Client {
 impl Snippet {
     /// The file with the server, where `there` is its current content; [`None`] if it already has this server.
     ///
-    ///
-    /// # Errors When the file cannot be changed without losing content.
+    /// # Errors
+    /// When the file cannot be changed without losing content.
     pub(crate) fn written(&self, there: Option<&str>) -> Result<Option<String>, String> {
         match self.member {
             Some(member) => self.in_json(member, there),

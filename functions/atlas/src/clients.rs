@@ -19,7 +19,7 @@ use crate::remembered;
 
 /// The prefix of a token, by which people and secret scanners recognise it.
 const PREFIX: &str = "atlas_";
-/// What a client may do, besides what the Obsidian app does where it is configured. A person confirms what destroys a note, and commands
+/// The scopes of a client, besides those for the Obsidian app where it is configured. A person confirms calls that destroy a note, and commands
 /// that the configuration does not call safe.
 const SCOPES: [Scope; 4] = [Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault, Scope::BulkVault];
 const MAX_CLIENTS: usize = 1000;
@@ -55,8 +55,8 @@ impl ClientList {
 
     /// All clients, by name.
     ///
-    ///
-    /// # Errors When the file cannot be read.
+    /// # Errors
+    /// When the file cannot be read.
     pub(crate) fn read(&self) -> Result<Vec<Client>, Box<dyn Error>> {
         let unusable =
             |why: &dyn Error| format!("{} cannot be used: {why}; delete it to begin anew", self.path.display());
@@ -74,8 +74,8 @@ impl ClientList {
 
     /// The client with this name, which is added if it does not exist.
     ///
-    ///
-    /// # Errors When the name is invalid, or the file cannot be written.
+    /// # Errors
+    /// When the name is invalid, or the file cannot be written.
     pub(crate) fn add(&self, name: &str, now: Timestamp) -> Result<Client, Box<dyn Error>> {
         let is_plain = |one: u8| one.is_ascii_alphanumeric() || b"._-".contains(&one);
         if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(is_plain) {
@@ -101,8 +101,8 @@ impl ClientList {
 
     /// Revokes the token of the client with this name. A running server refuses it from its next request on.
     ///
-    ///
-    /// # Errors When there is no such client, or the file cannot be written.
+    /// # Errors
+    /// When there is no such client, or the file cannot be written.
     pub(crate) fn revoke(&self, name: &str) -> Result<(), Box<dyn Error>> {
         let _lock = self.lock()?;
         let mut clients = self.read()?;

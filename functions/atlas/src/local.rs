@@ -57,7 +57,6 @@ impl Local {
 
     /// Reads the text of the file at `path`, now or at a generation, page by page until `take` returns false.
     ///
-    ///
     /// # Errors As `read_note`.
     pub(crate) async fn read_pages(
         &self,

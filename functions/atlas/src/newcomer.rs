@@ -17,7 +17,6 @@ const OF_VAULTS: [&str; 1] = [".obsidian"];
 
 /// Refuses a folder that probably contains no notes, if it was never synced.
 ///
-///
 /// # Errors The probable mistake, and what to do.
 pub(crate) fn check(location: &VaultLocation) -> Result<(), Box<dyn Error>> {
     let folder = location.folder()?;

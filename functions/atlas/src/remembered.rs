@@ -16,7 +16,7 @@ const MAX_BYTES: u64 = 64 << 10;
 const FOLDERS: &str = "folders";
 const MOST_FOLDERS: usize = 1000;
 
-/// What is remembered for a folder.
+/// The remembered settings of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Remembered {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,8 +59,8 @@ impl Remembered {
 
     /// Keeps it for `folder`. Returns what was remembered before, if that was something else.
     ///
-    ///
-    /// # Errors When the file cannot be written.
+    /// # Errors
+    /// When the file cannot be written.
     pub(crate) fn keep(&self, folder: &Path) -> io::Result<Option<Self>> {
         let before = Self::of(folder);
         if before.as_ref() == Some(self) {
@@ -89,8 +89,8 @@ fn read(path: &Path) -> Option<File> {
 
 /// Writes a file that only its owner may read, whole or not at all.
 ///
-///
-/// # Errors When it cannot be written.
+/// # Errors
+/// When it cannot be written.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
     fs::create_dir_all(folder)?;

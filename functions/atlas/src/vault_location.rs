@@ -95,8 +95,8 @@ pub(crate) struct VaultLocation {
 impl LocationArguments {
     /// Finds the location. `config` and `state` are arguments that only some commands have.
     ///
-    ///
-    /// # Errors When it is not given anywhere.
+    /// # Errors
+    /// When it is not given anywhere.
     pub(crate) fn find(&self, config: Option<&str>, state: Option<&Path>) -> Result<VaultLocation, Box<dyn Error>> {
         let folder = match self.root.clone().or_else(|| variable_os("ATLAS_VAULT_ROOT").map(PathBuf::from)) {
             Some(root) => Some(std::path::absolute(&root).and_then(|root| root.canonicalize().or(Ok(root)))?),
@@ -158,8 +158,8 @@ impl VaultLocation {
 
     /// The vault's folder.
     ///
-    ///
-    /// # Errors When it is unknown.
+    /// # Errors
+    /// When it is unknown.
     pub(crate) fn folder(&self) -> Result<&Path, Box<dyn Error>> {
         self.folder
             .as_deref()

@@ -181,8 +181,8 @@ impl Acl {
     /// Whether a caller with `scopes` may access `path`, which is relative to the vault's root and in NFC, in this way.
     /// A caller who may not read a path may not access it at all.
     ///
-    ///
-    /// # Errors Why it is denied.
+    /// # Errors
+    /// When it is denied.
     pub fn check(&self, access: Access, path: &str, caller: &Scopes) -> Result<(), Denied<'_>> {
         let path = Matched::new(path);
         if is_closed(&path) {

@@ -65,7 +65,7 @@ pub enum KeyError {
     Key {
         /// Its position in the set, from 1.
         number: usize,
-        /// What is wrong with it.
+        /// The problem.
         reason: &'static str,
     },
 }
@@ -105,7 +105,6 @@ struct Set {
 impl Keys {
     /// The keys `secret` and those of `sets`, which is a JWKS or an object with one for each issuer. `issuers` are the
     /// accepted ones; if empty, those in `sets`, else any that signs with one of the keys.
-    ///
     ///
     /// # Errors [`KeyError`]. One invalid key refuses the whole set, since it may be the one in use.
     pub fn new(secret: Option<&Secret>, sets: Option<&str>, issuers: &[String]) -> Result<Self, KeyError> {

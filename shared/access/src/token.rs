@@ -23,7 +23,7 @@ pub const ALGORITHMS: [&str; 4] = ["HS256", "RS256", "ES256", "EdDSA"];
 /// The types of access tokens (RFC 7519, section 5.1; RFC 9068, section 2.1). Issuers sign other tokens for other uses, such as to end a session.
 const TYPES: [&str; 2] = ["jwt", "at+jwt"];
 
-/// What a token must contain, besides the issuer, which its key decides.
+/// The claims that a token must contain, besides the issuer, which its key decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
     /// Its `aud` contains one of these; not checked if empty.

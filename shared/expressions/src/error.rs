@@ -1,6 +1,6 @@
-//! What is wrong with a text or its evaluation, and where.
+//! Errors of texts and of their evaluation, with their places.
 
-/// What kind of thing went wrong.
+/// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The text is not of the language.
@@ -17,13 +17,13 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
-    /// What kind of error it is.
+    /// The kind.
     pub kind: Kind,
     /// A sentence without a full stop.
     pub message: String,
     /// Where in the text, in bytes; `None` if no one place is to blame.
     pub offset: Option<usize>,
-    /// What could have stood there, if `kind` is `Syntax`.
+    /// The expected tokens, if `kind` is `Syntax`.
     pub expected: Vec<&'static str>,
 }
 
@@ -70,5 +70,5 @@ impl Error {
     }
 }
 
-/// What parsing and evaluating give.
+/// The result of parsing or evaluating.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -54,7 +54,7 @@ const MAX_CALL_DEPTH: u16 = 200;
 /// How many regular expressions are kept compiled.
 const MAX_PATTERNS: usize = 64;
 
-/// What all evaluations of a query share.
+/// The state shared by all evaluations of a query.
 #[derive(Debug, Clone)]
 pub struct Setting {
     /// Which language.
@@ -94,7 +94,7 @@ pub(crate) struct Closure {
     scope: Option<Arc<Scope>>,
 }
 
-/// What the names in an expression mean.
+/// The meaning of the names in an expression.
 #[derive(Clone)]
 pub(crate) struct Names<'e> {
     /// The row: a page or an object; null if there is none.

@@ -138,7 +138,7 @@ pub fn task_dates(line: &str) -> Vec<Field<'_>> {
     fields
 }
 
-/// What a field's text is: a date, a duration, text in quotes, a tag, a link, a boolean, a number, or a list of these between commas;
+/// The value of a field's text: a date, a duration, text in quotes, a tag, a link, a boolean, a number, or a list of these between commas;
 /// else the text itself. No text is nothing. Dates without a zone are in `zone`.
 #[must_use]
 pub fn value(text: &str, zone: &TimeZone) -> Value {

@@ -8,7 +8,7 @@ use crate::Dialect;
 use crate::time::Date;
 use crate::value::{Object, Value};
 
-/// What is known of a file.
+/// A fact of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fact {
     /// A number of bytes.
@@ -35,14 +35,14 @@ pub enum Fact {
 
 /// The notes and files of a vault, as one caller may see them.
 pub trait Pages {
-    /// What the note at `path` has under `name`: a property or an inline field. For Dataview `name` may be a [`field name`](field_name)
+    /// The value of `name` of the note at `path`: a property or an inline field. For Dataview `name` may be a [`field name`](field_name)
     /// of it.
     fn property(&self, path: &str, name: &str) -> Option<Value>;
 
     /// All properties of the note; for Dataview its inline fields too.
     fn properties(&self, path: &str) -> Object;
 
-    /// What is known of a file: null if it is not there.
+    /// A fact of a file: null if it is not there.
     fn fact(&self, path: &str, fact: Fact) -> Value;
 
     /// The path that a link in `from` leads to, as links are resolved in the vault: without its heading or block.

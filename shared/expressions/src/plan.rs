@@ -1,4 +1,4 @@
-//! What an index can decide of a filter: clauses that must all hold, each of tests of which one must hold, and what is left to be
+//! The part of a filter that an index can decide: clauses that must all hold, each of tests of which one must hold, and the rest to be
 //! evaluated. A row passes the filter just when it passes all clauses, and the rest is true of it.
 
 use std::sync::Arc;
@@ -67,7 +67,7 @@ impl FileText {
 }
 
 impl Test {
-    /// What the test says of the file at `path`: what an index has to say too.
+    /// The test's result for the file at `path`; an index must give the same.
     ///
     /// # Errors
     /// If it takes too many steps.
@@ -113,7 +113,7 @@ pub struct Plan {
     pub rest: Vec<Expr>,
 }
 
-/// What an index can decide of `filter`, an expression of the evaluator's language.
+/// The part that an index can decide of `filter`, an expression of the evaluator's language.
 #[must_use]
 pub fn of(filter: &Expr, evaluator: &Evaluator<'_>) -> Plan {
     let mut plan = Plan::default();
@@ -121,7 +121,7 @@ pub fn of(filter: &Expr, evaluator: &Evaluator<'_>) -> Plan {
     plan
 }
 
-/// What an index can decide of a source; it decides all of most.
+/// The part that an index can decide of a source: most sources whole.
 #[must_use]
 pub fn of_source(source: &Source, evaluator: &Evaluator<'_>) -> Plan {
     let mut plan = Plan::default();

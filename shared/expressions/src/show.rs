@@ -8,7 +8,7 @@ use crate::numbers;
 use crate::time::write;
 use crate::value::{Link, Target, Value, Widget};
 
-/// What Dataview shows where nothing is.
+/// The text that Dataview shows for nothing.
 const NOTHING: &str = "\\-";
 /// How deep values are shown.
 const MAX_SHOWN_DEPTH: usize = 40;

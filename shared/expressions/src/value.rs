@@ -77,7 +77,7 @@ pub struct Page {
     pub over: Object,
 }
 
-/// What Dataview shows in a way of its own.
+/// Values that Dataview shows in its own way.
 #[derive(Debug, Clone)]
 pub enum Widget {
     /// A link out of the vault: its address and what is shown.

@@ -43,7 +43,6 @@ impl Mirror {
     /// upload that was never committed has that key, a fresh key is used, since garbage collection may be about to
     /// delete the old upload.
     ///
-    ///
     /// # Errors [`MirrorError::Conflict`] when `body` fails or does not have the hash: the file changed while it was
     /// read. [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`]. After an error, nothing refers to the
     /// uploaded bytes.
@@ -153,7 +152,6 @@ impl Mirror {
 
     /// An attachment's bytes, in pieces. The last piece is followed by an error if the content does not have the hash
     /// in its key.
-    ///
     ///
     /// # Errors [`MirrorError::Damaged`] when there is no such object; [`MirrorError::Unavailable`],
     /// [`MirrorError::StoreRefused`].

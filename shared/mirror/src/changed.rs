@@ -12,7 +12,6 @@ impl Mirror {
     /// `before` is [`None`]. Reads only records of segments that the two do not share, or in which `after` deletes
     /// documents.
     ///
-    ///
     /// # Errors As [`Snapshot::load`].
     pub async fn changed_between(
         &self,

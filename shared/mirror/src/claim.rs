@@ -73,7 +73,6 @@ impl Mirror {
     /// Claims the key with this hash for `arguments`, from `now` on for `time` (at most [`LONGEST`]). Returns the claim
     /// that counts, which may be an earlier one.
     ///
-    ///
     /// # Errors [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`]. The key may be
     /// claimed nevertheless; claiming it again is harmless.
     pub async fn claim(

@@ -18,7 +18,7 @@ use crate::commit::LONGEST_DEADLINE;
 use crate::error::MirrorError;
 use crate::mirror::Mirror;
 use crate::snapshot::{MAX_MANIFEST, Snapshot};
-use crate::store::Listed;
+use crate::store::ListedObject;
 
 /// How long, and how many, generations are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,6 @@ impl Mirror {
     ///
     /// It is safe beside writers, readers and other collections, and when it is interrupted.
     ///
-    ///
     /// # Errors As [`head`](Self::head), and [`MirrorError::Damaged`] when the newest generation lacks objects that it
     /// refers to; earlier deletions stay.
     pub async fn collect(&self, retention: Retention, now: Timestamp) -> Result<Collected, MirrorError> {
@@ -124,7 +123,7 @@ impl Mirror {
         };
         let before = ended.min(now - UPLOAD_TIME);
         for folder in listed {
-            for Listed { key, bytes, .. } in garbage(folder, &needed, before).take(MOST) {
+            for ListedObject { key, bytes, .. } in garbage(folder, &needed, before).take(MOST) {
                 self.store.delete(&key).await?;
                 collected.objects += 1;
                 collected.bytes += bytes;
@@ -134,7 +133,7 @@ impl Mirror {
     }
 
     /// Checks that all objects of `head` below `segments/` are in the listing, with their sizes.
-    async fn check_sizes(&self, head: &Snapshot, listed: &[Listed]) -> Result<(), MirrorError> {
+    async fn check_sizes(&self, head: &Snapshot, listed: &[ListedObject]) -> Result<(), MirrorError> {
         let sizes: HashMap<&Path, u64> = listed.iter().map(|listed| (&listed.key, listed.bytes)).collect();
         for (index, id) in objects_of(head) {
             let key = self.keys().segment(id);
@@ -156,7 +155,6 @@ impl Mirror {
 
     /// The newest generation that has an older time, by the store's clock, than an earlier one: the clock ran
     /// backwards.
-    ///
     ///
     /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn ran_back(&self) -> Result<Option<u64>, MirrorError> {
@@ -220,7 +218,7 @@ fn oldest_kept(written: &BTreeMap<u64, Timestamp>, head: u64, generations: u64, 
 }
 
 /// The objects that were written before `before` and are not needed.
-fn garbage(listed: Vec<Listed>, needed: &HashSet<Path>, before: Timestamp) -> impl Iterator<Item = Listed> {
+fn garbage(listed: Vec<ListedObject>, needed: &HashSet<Path>, before: Timestamp) -> impl Iterator<Item = ListedObject> {
     listed.into_iter().filter(move |listed| listed.written < before && !needed.contains(&listed.key))
 }
 

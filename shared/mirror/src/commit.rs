@@ -77,7 +77,6 @@ struct Attempts<'a, C> {
 impl Mirror {
     /// Commits what `change` derives from the newest state, as one new generation.
     ///
-    ///
     /// # Errors The errors of `change`, and as its error type:
     /// - [`MirrorError::CommitUnknown`] when it is unknown at the deadline whether the commit happened;
     /// - [`MirrorError::Contended`], [`MirrorError::TooLate`], [`MirrorError::Conflict`], [`MirrorError::TooLarge`]
@@ -149,7 +148,6 @@ impl Mirror {
     }
 
     /// The result of an earlier commit with `key`, if any: its generation, and the answer stored with it.
-    ///
     ///
     /// # Errors As [`read`](Self::read), except [`MirrorError::NotPublished`].
     pub async fn committed(&self, key: CommitKey) -> Result<Option<(u64, serde_json::Value)>, MirrorError> {

@@ -44,7 +44,7 @@ pub enum MirrorError {
     Damaged {
         /// Key of the object in the store.
         object: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// A newer version of Atlas Mirror wrote the object: update this one.
@@ -68,7 +68,7 @@ pub enum MirrorError {
     /// A change set does not fit the state that it was derived from. Nothing was committed.
     #[error("the change does not fit the vault's state: {reason}")]
     Conflict {
-        /// What does not fit.
+        /// The part that does not fit.
         reason: String,
     },
     /// Other writers kept winning until the deadline. Nothing was committed; try again.
@@ -89,7 +89,7 @@ pub enum MirrorError {
     /// Something exceeds a limit of the mirror. Nothing was written.
     #[error("{what} is too large: at most {limit}")]
     TooLarge {
-        /// What is too large.
+        /// The thing that is too large.
         what: &'static str,
         /// The limit, with its unit.
         limit: String,

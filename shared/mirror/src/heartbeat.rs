@@ -33,7 +33,6 @@ impl Heartbeat {
 impl Mirror {
     /// Records that the vault was synced.
     ///
-    ///
     /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn record_sync(&self, beat: &Heartbeat) -> Result<(), MirrorError> {
         let refused = |reason: String| MirrorError::StoreRefused { action: "write", reason };
@@ -43,7 +42,6 @@ impl Mirror {
     }
 
     /// The last recorded sync of the vault; at most one request.
-    ///
     ///
     /// # Errors [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn synced(&self) -> Result<Option<Heartbeat>, MirrorError> {

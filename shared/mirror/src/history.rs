@@ -14,7 +14,6 @@ const HISTORY_PAGE: usize = 16;
 impl Mirror {
     /// The vault at `generation`; [`None`] when there is no such generation, or it was collected.
     ///
-    ///
     /// # Errors [`MirrorError::Damaged`], [`MirrorError::Newer`], [`MirrorError::Unavailable`],
     /// [`MirrorError::StoreRefused`].
     pub async fn at(&self, generation: u64) -> Result<Option<Arc<Snapshot>>, MirrorError> {
@@ -45,7 +44,6 @@ impl Mirror {
 
     /// Like [`history`](Self::history), including generations that a purge ended: their manifests identify the mirror,
     /// but their documents cannot be read.
-    ///
     ///
     /// # Errors As [`history`](Self::history).
     pub async fn chain(&self, from: u64, limit: usize) -> Result<Vec<Arc<Snapshot>>, MirrorError> {

@@ -16,7 +16,6 @@ pub type SegmentId = Id;
 impl Id {
     /// A fresh random id.
     ///
-    ///
     /// # Errors [`NoRandomness`] when the system returns no random bytes.
     pub fn random() -> Result<Self, NoRandomness> {
         let mut bytes = [0; 16];

@@ -21,7 +21,7 @@ const NOTED: &str = "damage";
 pub struct Flaw {
     /// Its key in the store.
     pub object: String,
-    /// What is wrong with it.
+    /// The problem.
     pub reason: String,
 }
 
@@ -34,8 +34,8 @@ pub struct Inspection {
     pub objects: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Unusable segments, by index.
-    pub(crate) unusable: BTreeMap<usize, Unusable>,
+    /// DamagedSegment segments, by index.
+    pub(crate) unusable: BTreeMap<usize, DamagedSegment>,
     /// Attachments of usable segments whose object is missing.
     pub(crate) bare: Vec<Bare>,
     /// The paths of usable segments.
@@ -48,7 +48,7 @@ pub struct Inspection {
 
 /// Why a segment cannot be used.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Unusable {
+pub(crate) struct DamagedSegment {
     /// Whether its own object is flawed, rather than only that of its tombstones.
     pub(crate) is_itself: bool,
 }
@@ -79,7 +79,6 @@ pub(crate) fn flaw_of(error: MirrorError) -> Result<Flaw, MirrorError> {
 impl Mirror {
     /// Checks every object that `head` refers to. Segments and tombstones are read whole; of attachments' objects only
     /// the size is checked, or with `checksum` the hash.
-    ///
     ///
     /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`], [`MirrorError::Newer`].
     pub async fn inspect(&self, head: &Snapshot, checksum: bool) -> Result<Inspection, MirrorError> {
@@ -129,7 +128,7 @@ impl Mirror {
         found.bytes += entry.bytes;
         if let Err(error) = whole(head, segment).await {
             found.flaws.push(flaw_of(error)?);
-            found.unusable.insert(segment, Unusable { is_itself: true });
+            found.unusable.insert(segment, DamagedSegment { is_itself: true });
         }
         if let Err(error) = head.deleted(segment).await {
             found.flaws.push(flaw_of(error)?);
@@ -172,7 +171,6 @@ impl Mirror {
 
     /// The generation of the copy in `latest`, if it is later than the newest: its manifest was lost.
     ///
-    ///
     /// # Errors As [`head`](Self::head).
     pub async fn lost_generation(&self) -> Result<Option<u64>, MirrorError> {
         let hinted = self.hinted().await?;
@@ -181,7 +179,6 @@ impl Mirror {
     }
 
     /// Records `flaw` for every sync, or that there is no flaw any more.
-    ///
     ///
     /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn note_damage(&self, flaw: Option<&Flaw>) -> Result<(), MirrorError> {
@@ -192,7 +189,6 @@ impl Mirror {
     }
 
     /// The recorded flaw.
-    ///
     ///
     /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn noted_damage(&self) -> Result<Option<Flaw>, MirrorError> {

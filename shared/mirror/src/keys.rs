@@ -27,7 +27,7 @@ pub struct InvalidVaultId;
 pub struct InvalidKey {
     /// The text.
     pub key: String,
-    /// What is wrong with it.
+    /// The problem.
     pub reason: String,
 }
 
@@ -126,8 +126,8 @@ impl Keys {
 /// The store's path for `key`, unchanged: nothing is encoded, so nothing is encoded twice. ([`Path::from`] would encode
 /// `#`, `%`, `[` and others.)
 ///
-///
-/// # Errors When `key` is empty, begins or ends with a slash, or has an empty, `.` or `..` segment or a control
+/// # Errors
+/// When `key` is empty, begins or ends with a slash, or has an empty, `.` or `..` segment or a control
 /// character.
 pub fn path_of(key: &str) -> Result<Path, InvalidKey> {
     let invalid = |reason: String| InvalidKey { key: key.to_owned(), reason };

@@ -19,14 +19,12 @@ const FORMS: &str = "write file:///a/folder, s3://bucket/prefix or memory://";
 
 /// Opens the store at `url`. No request is made to a remote store; a missing folder is created.
 ///
-///
 /// - `file:///a/folder`: a folder of this machine; `file://a/folder` is relative to the working folder.
 /// - `memory://`: the memory of this process, empty at first.
 /// - `s3://bucket/prefix`: everything below `prefix`, which is optional, in a bucket of S3 or a compatible store.
 ///   `variables` configure the connection (see `shared/web/README.md`).
 ///
 /// Characters that a URL cannot contain are percent-encoded.
-///
 ///
 /// # Errors [`MirrorError::StoreRefused`] when the URL is none of these, the folder can be neither opened nor created,
 /// or a variable is invalid.
@@ -41,7 +39,6 @@ pub fn open(url: &str, variables: &Variables) -> Result<Store, MirrorError> {
 }
 
 /// The bucket of `url`, if it is an S3 URL: for requests that the store cannot make.
-///
 ///
 /// # Errors [`MirrorError::StoreRefused`] when its name or a variable is invalid.
 pub fn bucket(url: &str, variables: &Variables) -> Result<Option<Bucket>, MirrorError> {

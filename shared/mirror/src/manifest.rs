@@ -193,7 +193,7 @@ pub enum ManifestError {
     /// A part of it, or the whole, exceeds its limit.
     #[error("{what} is over {limit}")]
     TooLarge {
-        /// What is too large.
+        /// The thing that is too large.
         what: &'static str,
         /// The limit, with its unit.
         limit: String,

@@ -80,7 +80,6 @@ impl LiveDocument {
 
 /// Adds the merge that is due to a change derived on `head`, if any, of segments under `most` bytes.
 ///
-///
 /// # Errors As [`Snapshot::load`]; [`MirrorError::Conflict`] when a segment contains something invalid.
 pub async fn compact(head: &Snapshot, most: u64, derived: &mut Derived) -> Result<(), MirrorError> {
     let due = due(head.segments(), most);

@@ -56,8 +56,8 @@ pub(crate) struct Shared {
 impl Mirror {
     /// The mirror of `vault` in `store`. No request is made.
     ///
-    ///
-    /// # Errors When the store's prefix cannot be part of a key.
+    /// # Errors
+    /// When the store's prefix cannot be part of a key.
     pub fn open(store: Store, vault: VaultId, cache: Arc<PartCache>, options: Options) -> Result<Self, InvalidKey> {
         let keys = Arc::new(Keys::new(store.prefix(), &vault)?);
         let shared = Shared {
@@ -107,14 +107,12 @@ impl Mirror {
     /// Tests whether commits can rely on the store's conditional writes. To be called once before a process begins to
     /// write.
     ///
-    ///
     /// # Errors As [`probe_conditional_writes`].
     pub async fn check_writes(&self) -> Result<(), MirrorError> {
         probe_conditional_writes(&self.store).await
     }
 
     /// Like [`check_writes`](Self::check_writes), but tests the store only before the first write of the process.
-    ///
     ///
     /// # Errors As [`probe_conditional_writes`].
     pub async fn check_writes_once(&self) -> Result<(), MirrorError> {

@@ -11,7 +11,7 @@ use crate::error::MirrorError;
 use crate::failure::Failure;
 use crate::keys::key_of;
 use crate::mirror::Mirror;
-use crate::store::Listed;
+use crate::store::ListedObject;
 
 /// Most bytes of one, unless its reader allows more.
 const MAX_BYTES: u64 = 4 << 10;
@@ -28,7 +28,6 @@ pub struct StateObject {
 impl Mirror {
     /// Creates `state/<name>` with `value` unless it exists. Returns whether this call certainly created it: after a
     /// lost answer, another caller seems to have created it.
-    ///
     ///
     /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`]: it may have been created nevertheless.
     pub async fn create_state_if_absent(
@@ -114,9 +113,9 @@ impl Mirror {
 }
 
 /// The listed objects, by their names below `folder`.
-fn below(folder: &Path, listed: Vec<Listed>) -> Vec<StateObject> {
+fn below(folder: &Path, listed: Vec<ListedObject>) -> Vec<StateObject> {
     let name = |found: &Path| Some(key_of(found).strip_prefix(key_of(folder))?.strip_prefix('/')?.to_owned());
-    let made = |found: Listed| Some(StateObject { name: name(&found.key)?, written: found.written });
+    let made = |found: ListedObject| Some(StateObject { name: name(&found.key)?, written: found.written });
     listed.into_iter().filter_map(made).collect()
 }
 

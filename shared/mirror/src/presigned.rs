@@ -44,7 +44,6 @@ impl Mirror {
     /// A URL from which anyone can read an attachment's bytes for `time`, or until the credentials of this process
     /// expire; [`None`] if the store makes no URLs, such as a folder. Whether the object exists is not checked.
     ///
-    ///
     /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`] when there are no credentials to sign it
     /// with.
     pub async fn url_to_read(&self, key: &BlobKey, time: Duration) -> Result<Option<String>, MirrorError> {
@@ -55,7 +54,6 @@ impl Mirror {
     /// credentials of this process expire; [`None`] if the store supports none. The store is told to accept no other
     /// bytes, and to overwrite nothing; check the upload with [`uploaded`](Self::uploaded) and
     /// [`get_blob`](Self::get_blob).
-    ///
     ///
     /// # Errors As [`url_to_read`](Self::url_to_read).
     pub async fn url_to_upload(&self, key: &BlobKey, time: Duration) -> Result<Option<UploadRequest>, MirrorError> {
@@ -85,7 +83,6 @@ impl Mirror {
     }
 
     /// The state at `now` of the upload of `key`, which no generation refers to yet.
-    ///
     ///
     /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn uploaded(&self, key: &BlobKey, now: Timestamp) -> Result<Uploaded, MirrorError> {

@@ -26,7 +26,6 @@ const MAX_BYTES: u64 = 100;
 ///
 /// To be called once before a process begins to write.
 ///
-///
 /// # Errors [`MirrorError::UnsafeStore`] when two creators of one object succeed: the store may be read, and must not
 /// be written to. [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`] when the test fails.
 pub async fn probe_conditional_writes(store: &Store) -> Result<(), MirrorError> {
@@ -44,7 +43,6 @@ pub async fn probe_conditional_writes(store: &Store) -> Result<(), MirrorError> 
 }
 
 /// The time by the store's clock, to the second: the time of an object that is written now.
-///
 ///
 /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
 pub async fn clock(store: &Store) -> Result<Timestamp, MirrorError> {

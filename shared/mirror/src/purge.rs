@@ -90,7 +90,6 @@ impl Mirror {
     ///
     /// The next purge completes an interrupted one.
     ///
-    ///
     /// # Errors As [`commit`](Self::commit). After the commit, [`MirrorError::Unavailable`] and
     /// [`MirrorError::StoreRefused`] leave objects to the next purge.
     pub async fn purge(&self, info: &CommitInfo, files: &[Purge]) -> Result<Purged, MirrorError> {

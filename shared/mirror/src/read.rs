@@ -26,7 +26,6 @@ impl Mirror {
     /// the store is asked for a newer one; if there is one, `run` is dropped and starts again. So `run` must be safe to
     /// repeat.
     ///
-    ///
     /// # Errors The errors of `run`, and as `E`: [`MirrorError::NotPublished`], [`MirrorError::Damaged`],
     /// [`MirrorError::Newer`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn read<T, E, F, R>(&self, run: F) -> Result<(T, Arc<Snapshot>), E>

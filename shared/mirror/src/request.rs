@@ -12,7 +12,7 @@ const SYNC: &str = "requests/sync";
 /// A request for a sync, as stored: JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyncRequest {
-    /// Who requests it.
+    /// The caller.
     pub by: String,
     /// The time of the request.
     pub time: Timestamp,
@@ -20,7 +20,6 @@ pub struct SyncRequest {
 
 impl Mirror {
     /// Requests a sync; returns the request that was already waiting, if any.
-    ///
     ///
     /// # Errors [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`]. Requesting again
     /// is harmless.
@@ -30,14 +29,12 @@ impl Mirror {
 
     /// The waiting request, if any.
     ///
-    ///
     /// # Errors [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn sync_request(&self) -> Result<Option<SyncRequest>, MirrorError> {
         self.get_state(SYNC).await
     }
 
     /// Deletes the request when a sync begins: a later request means another sync.
-    ///
     ///
     /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn take_sync_request(&self) -> Result<(), MirrorError> {

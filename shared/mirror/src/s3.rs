@@ -48,7 +48,6 @@ pub struct Bucket {
 impl Bucket {
     /// The current credentials, for other clients.
     ///
-    ///
     /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`] when there are none.
     pub async fn credential(&self) -> Result<Arc<AwsCredential>, MirrorError> {
         let credential = self.client.credentials().get_credential().await;
@@ -61,7 +60,6 @@ impl Bucket {
 }
 
 /// A client of the bucket `name`. It makes no request yet, not even for credentials.
-///
 ///
 /// # Errors What is wrong with the bucket's name or a variable, and what to write instead.
 pub(crate) fn connect(name: &str, variables: &Variables) -> Result<Bucket, String> {

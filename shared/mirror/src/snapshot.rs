@@ -128,7 +128,6 @@ impl Snapshot {
 
     /// The tombstones of segment `segment`, fetched if necessary.
     ///
-    ///
     /// # Errors As [`load`](Self::load).
     pub async fn deleted(&self, segment: usize) -> Result<Arc<DocumentSet>, MirrorError> {
         self.load_tombstones(&[segment]).await?;
@@ -140,7 +139,6 @@ impl Snapshot {
 
     /// Parts of segments, in the order of `wants`, in at most one wave of requests: parts that are not cached are
     /// fetched at once, in few requests.
-    ///
     ///
     /// # Errors
     /// - [`MirrorError::Damaged`], which names the object, when one differs from its description in the manifest.
@@ -174,7 +172,6 @@ impl Snapshot {
 
     /// Bytes that a load of `wants` would request from the store; 0 when all are cached.
     ///
-    ///
     /// # Errors [`MirrorError::Conflict`] for a segment that does not exist.
     pub fn cost(&self, wants: &[(usize, PartRef)]) -> Result<u64, MirrorError> {
         let mut missing = Vec::new();
@@ -188,7 +185,6 @@ impl Snapshot {
 
     /// Raw bytes of segments, in the order of `wants`, in one wave of requests. They are neither cached nor checked
     /// before [`decode`](Self::decode).
-    ///
     ///
     /// # Errors As [`load`](Self::load).
     pub async fn fetch(&self, wants: &[(usize, Range<u64>)]) -> Result<Vec<Bytes>, MirrorError> {
@@ -236,7 +232,6 @@ impl Snapshot {
     }
 
     /// Decodes `bytes`, fetched with [`fetch`](Self::fetch), as a part, and caches it like a loaded one.
-    ///
     ///
     /// # Errors [`MirrorError::Damaged`], which names the object, when they are no such part.
     pub fn decode(&self, segment: usize, part: &PartRef, bytes: &Bytes) -> Result<Arc<Part>, MirrorError> {

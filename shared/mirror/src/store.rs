@@ -62,7 +62,7 @@ pub struct Store {
 
 /// An object's metadata.
 #[derive(Clone, Debug)]
-pub(crate) struct Listed {
+pub(crate) struct ListedObject {
     pub(crate) key: Path,
     pub(crate) bytes: u64,
     /// When it was written, by the store's clock.
@@ -72,8 +72,8 @@ pub(crate) struct Listed {
 impl Store {
     /// A handle on `inner`, with all keys below `prefix` (empty for the root).
     ///
-    ///
-    /// # Errors When `prefix` cannot be part of a key.
+    /// # Errors
+    /// When `prefix` cannot be part of a key.
     pub fn new(inner: Arc<dyn ObjectStore>, prefix: &str, options: StoreOptions) -> Result<Self, InvalidKey> {
         if !prefix.is_empty() {
             path_of(prefix)?;
@@ -183,11 +183,11 @@ impl Store {
     }
 
     /// The metadata of the object at `key`, if there is one.
-    pub(crate) async fn look(&self, key: &Path) -> Result<Option<Listed>, MirrorError> {
+    pub(crate) async fn look(&self, key: &Path) -> Result<Option<ListedObject>, MirrorError> {
         let Some(head) = self.head(key).await? else { return Ok(None) };
         let time = Timestamp::from_millisecond(head.last_modified.timestamp_millis());
         let written = time.map_err(|error| MirrorError::damaged(key, error))?;
-        Ok(Some(Listed { key: head.location, bytes: head.size, written }))
+        Ok(Some(ListedObject { key: head.location, bytes: head.size, written }))
     }
 
     async fn head(&self, key: &Path) -> Result<Option<ObjectMeta>, MirrorError> {
@@ -263,7 +263,7 @@ impl Store {
     }
 
     /// All objects below `folder`, or those whose keys are greater than `offset`.
-    pub(crate) async fn list(&self, folder: &Path, offset: Option<&Path>) -> Result<Vec<Listed>, MirrorError> {
+    pub(crate) async fn list(&self, folder: &Path, offset: Option<&Path>) -> Result<Vec<ListedObject>, MirrorError> {
         let (all, has_more) = self.list_up_to(folder, offset, MAX_LISTED).await?;
         if has_more {
             let refused = Failure::Refused(format!("there are more than {MAX_LISTED} objects below {folder}"));
@@ -278,7 +278,7 @@ impl Store {
         folder: &Path,
         offset: Option<&Path>,
         most: usize,
-    ) -> Result<(Vec<Listed>, bool), MirrorError> {
+    ) -> Result<(Vec<ListedObject>, bool), MirrorError> {
         let time = self.options.request_timeout;
         let list = async || {
             let mut listing = self.listing(folder, offset);
@@ -291,7 +291,7 @@ impl Store {
                 }
                 let written = Timestamp::from_millisecond(object.last_modified.timestamp_millis());
                 let written = written.map_err(|error| Failure::Unclear(error.to_string()))?;
-                all.push(Listed { key: object.location, bytes: object.size, written });
+                all.push(ListedObject { key: object.location, bytes: object.size, written });
             }
             Ok((all, false))
         };

@@ -29,20 +29,20 @@ pub struct About {
     pub reload: Option<Reload>,
 }
 
-/// Reads a configuration again: whether it is another one; [`Unusable`] if it cannot be used, of which the log has the reason.
-pub type Reload = Arc<dyn Fn() -> BoxFuture<'static, Result<bool, Unusable>> + Send + Sync>;
+/// Reads a configuration again: whether it is another one; [`InvalidConfiguration`] if it cannot be used, of which the log has the reason.
+pub type Reload = Arc<dyn Fn() -> BoxFuture<'static, Result<bool, InvalidConfiguration>> + Send + Sync>;
 
 /// Reads a configuration again with `read`.
 pub fn reload_by<R>(read: impl Fn() -> R + Send + Sync + 'static) -> Reload
 where
-    R: Future<Output = Result<bool, Unusable>> + Send + 'static,
+    R: Future<Output = Result<bool, InvalidConfiguration>> + Send + 'static,
 {
     Arc::new(move || read().boxed())
 }
 
 /// The configuration cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unusable;
+pub struct InvalidConfiguration;
 
 impl Default for About {
     fn default() -> Self {

@@ -224,8 +224,8 @@ impl<T: JsonSchema> JsonSchema for Given<T> {
 
 /// The vault path in argument `field`.
 ///
-///
-/// # Errors When it is not a valid path; says why.
+/// # Errors
+/// When it is not a valid path; says why.
 pub fn path(field: &str, text: &str) -> Result<VaultPath, Error> {
     VaultPath::parse(text)
         .map_err(|error| Error::bad_request(Reason::PathInvalid, format!("{field}: {error}")).with("field", field))
@@ -243,8 +243,8 @@ pub struct Root(String);
 impl Root {
     /// The folder in argument `field`, with or without a slash at its end; the whole vault if it is empty.
     ///
-    ///
-    /// # Errors When it is not a valid path; says why.
+    /// # Errors
+    /// When it is not a valid path; says why.
     pub fn of(field: &str, text: &str) -> Result<Self, Error> {
         match text.trim_end_matches('/') {
             "" if text.len() <= 1 => Ok(Self::default()),
@@ -270,8 +270,8 @@ impl Root {
 
 /// Decodes arguments; the error names the invalid field and what it must be.
 ///
-///
-/// # Errors When they are not an object, or not the arguments of the operation.
+/// # Errors
+/// When they are not an object, or not the arguments of the operation.
 pub fn decode<A: DeserializeOwned>(arguments: Value) -> Result<A, Error> {
     if !arguments.is_object() {
         return Err(Error::bad_request(Reason::ValidationError, "the arguments must be a JSON object"));

@@ -94,8 +94,8 @@ impl Entry {
 
     /// A call with `arguments`, without a key, a confirmation or the name of a vault.
     ///
-    ///
-    /// # Errors When they are not the operation's arguments.
+    /// # Errors
+    /// When they are not the operation's arguments.
     pub(crate) fn prepare(&self, arguments: Value) -> Result<Box<dyn Prepared>, Error> {
         (self.prepare)(arguments)
     }

@@ -105,7 +105,7 @@ impl Error {
         self.details.get("reason").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// What the caller should do about its reason.
+    /// The advice to the caller for its reason.
     pub fn recovery(&self) -> &'static str {
         Reason::named(self.reason()).map_or("", Reason::remedy)
     }

@@ -13,7 +13,7 @@ use crate::pipeline::redact::redact_for;
 pub struct ItemError {
     /// The code.
     code: String,
-    /// What to do.
+    /// The advice.
     message: String,
     /// Facts for programs.
     #[serde(default, skip_serializing_if = "Map::is_empty")]

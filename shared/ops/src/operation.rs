@@ -30,7 +30,7 @@ pub struct Info {
     pub name: &'static str,
     /// A short title for people.
     pub title: &'static str,
-    /// What it does and when to use it, for people and agents.
+    /// Its purpose and when to use it, for people and agents.
     pub description: &'static str,
     /// The scopes that a caller needs.
     pub scopes: &'static [Scope],
@@ -96,8 +96,8 @@ pub trait Operation {
     /// The paths in its arguments, and how it accesses them. The access list is checked for them before the operation
     /// runs. For paths found later, the operation calls [`Context::check`], or reads through a [`View`].
     ///
-    ///
-    /// # Errors When a path is invalid.
+    /// # Errors
+    /// When a path is invalid.
     fn accesses(_: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
         Ok(Vec::new())
     }

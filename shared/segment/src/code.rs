@@ -1,4 +1,4 @@
-//! What files of source code define, use and import: the section `code`. Who builds a segment gives it for each document, if grammars
+//! The definitions, uses and imports of source files: the section `code`. The builder of a segment gives it for each document, if grammars
 //! were at hand; it cannot be rebuilt without them, so merges carry it.
 
 mod table;

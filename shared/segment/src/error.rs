@@ -12,13 +12,13 @@ pub enum FormatError {
     Damaged {
         /// The section that the bytes belong to.
         section: SectionName,
-        /// What is wrong.
+        /// The problem.
         reason: &'static str,
     },
     /// The magic number or footer is not that of a segment.
     #[error("not a readable segment: {reason}")]
     Frame {
-        /// What is wrong.
+        /// The problem.
         reason: &'static str,
     },
     /// The segment was written by a newer version.
@@ -49,7 +49,7 @@ pub enum FormatError {
     /// A document, path or text is larger than the format can hold.
     #[error("{what} is too large for a segment")]
     TooLarge {
-        /// What is too large.
+        /// The thing that is too large.
         what: &'static str,
     },
 }

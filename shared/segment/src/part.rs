@@ -149,8 +149,8 @@ fn facts_part(section: SectionName, part: &Bytes) -> Result<Part, FormatError> {
 impl FactWriter {
     /// The sections, decoded as by a reader.
     ///
-    ///
-    /// # Errors When a section is too large.
+    /// # Errors
+    /// When a section is too large.
     pub fn into_parts(self) -> Result<Vec<Part>, FormatError> {
         let sections = self.finish(&mut Packer::new()?)?.into_iter();
         sections.map(|(name, bytes)| facts_part(name, &Bytes::from(bytes))).collect()

@@ -37,7 +37,7 @@ fn files_are_in_a_language_by_their_names() {
     }
 }
 
-/// What is read of a fixture, a definition a line: line, kind, container and name, signature, uses.
+/// The reader's output for a fixture, one definition a line: line, kind, container and name, signature, uses.
 fn told(code: &Code) -> String {
     let mut told = String::new();
     for one in &code.definitions {

@@ -27,7 +27,7 @@ pub(crate) struct InTheWay {
     pub(crate) is_head: bool,
 }
 
-/// What the plan does to the folder at a path, if known.
+/// The plan's effect on the folder at a path, if known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Prospect {
     /// A new file is written.

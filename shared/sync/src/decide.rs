@@ -3,7 +3,7 @@
 /// The hash of a content; [`None`] if there is none.
 pub type Version = Option<[u8; 32]>;
 
-/// What happens to a path.
+/// The decision for a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Both sides are equal.

@@ -50,7 +50,7 @@ pub enum SyncError {
     Unwritable {
         /// The folder.
         root: PathBuf,
-        /// What is wrong.
+        /// The problem.
         reason: Reason,
     },
     /// The folder to write to cannot be used.
@@ -58,7 +58,7 @@ pub enum SyncError {
     Target {
         /// The folder.
         to: PathBuf,
-        /// What is wrong, and what to do.
+        /// The problem, and the remedy.
         reason: String,
     },
     /// The requested generation does not exist.

@@ -50,7 +50,6 @@ pub struct Exported {
 /// Writes all files of a generation below a folder, with their names and times, and checks each. Nothing is written
 /// outside of the folder or through a symbolic link.
 ///
-///
 /// # Errors [`SyncError::Target`] before anything is written, [`SyncError::NoGeneration`], and those of reading the
 /// mirror.
 pub async fn export(

@@ -66,7 +66,6 @@ pub struct Folder {
 impl Folder {
     /// Opens the folder at `path`.
     ///
-    ///
     /// # Errors [`SyncError::RootMissing`] when it does not exist, is not a folder, or cannot be read.
     pub fn open(path: &Path) -> Result<Self, SyncError> {
         let missing = |error| SyncError::RootMissing { root: path.to_owned(), error };
@@ -82,8 +81,8 @@ impl Folder {
 
     /// The mount point of its file system.
     ///
-    ///
-    /// # Errors When the metadata of the folder or one above it cannot be read.
+    /// # Errors
+    /// When the metadata of the folder or one above it cannot be read.
     pub fn mount_point(&self) -> io::Result<PathBuf> {
         // Of the opened folder: another file system may have been mounted at its path since.
         let device = self.dir.dir_metadata()?.dev();

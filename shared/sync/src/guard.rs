@@ -207,7 +207,6 @@ pub struct Losses<'a> {
 impl Losses<'_> {
     /// Stops when too many files vanished, at once or within a day.
     ///
-    ///
     /// # Errors [`Danger::MassDeletion`].
     pub fn check(&self, side: Side, root: &Path, state: &Path) -> Result<(), Danger> {
         let Loss { what, files, of, .. } = self.now;
@@ -261,7 +260,6 @@ pub enum Ancestry {
 
 /// Compares the newest generation with the last one `seen`.
 ///
-///
 /// # Errors The difference, when they have nothing in common.
 pub fn compare(seen: &SeenGeneration, head: Option<&SeenGeneration>) -> Result<Ancestry, String> {
     let Some(head) = head else {
@@ -281,7 +279,6 @@ pub fn compare(seen: &SeenGeneration, head: Option<&SeenGeneration>) -> Result<A
 
 /// Checks that the manifest that now has the number of `seen` is the one that was seen.
 ///
-///
 /// # Errors The difference.
 pub fn check_ancestor(seen: &SeenGeneration, found: Hash) -> Result<(), String> {
     if found.as_bytes() == &seen.manifest { Ok(()) } else { Err(other_history(seen)) }
@@ -294,7 +291,6 @@ fn other_history(seen: &SeenGeneration) -> String {
 /// Stops when the folder's file system was mounted at `was` and is now the one mounted at `now`, above it.
 ///
 /// Device numbers would not do: a file system gets another each time that it is mounted.
-///
 ///
 /// # Errors [`Danger::NotMounted`].
 pub fn check_mount(was: &Path, now: &Path, root: &Path, state: &Path) -> Result<(), Danger> {

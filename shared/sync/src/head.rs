@@ -121,8 +121,8 @@ pub(crate) async fn records(snapshot: &Snapshot, paths: &[&str]) -> Result<BTree
 
 /// Pages of records that may contain one of `paths`, which are in order.
 ///
-///
-/// # Errors When a segment has no records.
+/// # Errors
+/// When a segment has no records.
 pub(crate) fn pages_of(snapshot: &Snapshot, paths: &[&str]) -> Result<Vec<Page>, SyncError> {
     let mut pages: Vec<Page> = Vec::new();
     for (segment, entry) in snapshot.segments().iter().enumerate() {
@@ -143,7 +143,6 @@ pub(crate) fn pages_of(snapshot: &Snapshot, paths: &[&str]) -> Result<Vec<Page>,
 
 /// The paths that differ between `after` and `before`, its ancestor: new documents, and removed ones. Also some that
 /// only moved to another segment.
-///
 ///
 /// # Errors Those of loading parts of segments; those of `before` may be collected.
 pub async fn changed(before: &Snapshot, after: &Snapshot) -> Result<HeadDocuments, SyncError> {

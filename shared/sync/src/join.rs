@@ -11,7 +11,6 @@ use crate::target::ExpectedTarget;
 /// Fails unless the folder is empty, or the mirror has or had at least half of its files. Call [`SyncPlan::read_new`]
 /// before.
 ///
-///
 /// # Errors [`Danger::Unrelated`].
 pub(crate) fn check(plan: &SyncPlan, root: &Path) -> Result<(), Danger> {
     let contents = head::contents(&plan.heads.documents);

@@ -55,7 +55,7 @@ const SECRETS: &[&str] = &[
 
 /// Ends of such names.
 const SECRET_ENDS: &[&str] = &["key", "pat", "pwd", "pass", "auth"];
-/// What keys of well-known services begin with.
+/// Prefixes of the keys of well-known services.
 const SECRET_VALUES: &[&str] = &["sk-", "ghp_", "github_pat_", "xoxb-", "xoxp-", "AKIA", "AIza", "Bearer "];
 
 /// Whether the configuration file at `path` may not be mirrored for what it holds: a text in a setting whose name says that it is a secret, at

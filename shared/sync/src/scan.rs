@@ -100,7 +100,6 @@ impl Unknown {
 /// Lists the files of `folder`, in order of their paths, without those that the `.gitignore` files of source code
 /// exclude.
 ///
-///
 /// # Errors [`SyncError::RootMissing`] when the folder itself cannot be completely listed.
 pub fn scan(folder: &Folder, tree: Tree, progress: &dyn Progress) -> Result<Scan, SyncError> {
     let ignored = (tree == Tree::Code).then(Gitignores::default);

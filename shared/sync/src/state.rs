@@ -107,8 +107,8 @@ impl State {
 
     /// The content of the state file.
     ///
-    ///
-    /// # Errors When it is too large.
+    /// # Errors
+    /// When it is too large.
     pub fn encode(&self) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; HEADER_BYTES];
         bincode::encode_into_std_write(self, &mut bytes, codec()).map_err(io::Error::other)?;
@@ -158,7 +158,6 @@ impl Drop for StateFolder {
 impl StateFolder {
     /// Creates the folder if necessary, and locks it.
     ///
-    ///
     /// # Errors [`SyncError::Locked`] when another sync has it; [`SyncError::State`].
     pub fn lock(path: &Path) -> Result<Self, SyncError> {
         let failed = |action| move |error| SyncError::State { path: path.to_owned(), action, error };
@@ -185,7 +184,6 @@ impl StateFolder {
 
     /// The state; [`None`] when there is none, or none that is valid.
     ///
-    ///
     /// # Errors [`SyncError::State`] when it cannot be read.
     pub fn load(&self) -> Result<Option<State>, SyncError> {
         let path = self.file();
@@ -205,7 +203,6 @@ impl StateFolder {
 
     /// Replaces the stored state by `state`, atomically.
     ///
-    ///
     /// # Errors [`SyncError::State`].
     pub fn save(&self, state: &State) -> Result<(), SyncError> {
         let failed = |error| SyncError::State { path: self.file(), action: "written", error };
@@ -214,7 +211,6 @@ impl StateFolder {
     }
 
     /// Checks that a state like `before` can be written, before anything is done that the state must record.
-    ///
     ///
     /// # Errors [`SyncError::State`].
     pub fn rehearse(&self, before: Option<&State>) -> Result<(), SyncError> {

@@ -45,7 +45,6 @@ type Vanished = Vec<(Side, Lost)>;
 /// Makes folder and mirror equal: pulls, then pushes in one commit. Where both have changed a file, the folder's
 /// version keeps its path and the mirror's becomes a copy beside it.
 ///
-///
 /// # Errors [`SyncError`]. The next sync completes a stopped one.
 pub async fn sync(mirror: &Mirror, options: &SyncOptions, progress: Arc<dyn Progress>) -> Result<Summary, SyncError> {
     let mirror = mirror.metered();

@@ -90,8 +90,8 @@ impl Target {
 
     /// The vault's folder.
     ///
-    ///
-    /// # Errors When it cannot be opened again.
+    /// # Errors
+    /// When it cannot be opened again.
     pub(crate) fn of(folder: &Folder) -> Result<Self, Reason> {
         folder.dir.try_clone().map(|dir| Self::new(dir, true)).map_err(|error| unwritable(&error))
     }

@@ -15,8 +15,8 @@ pub trait TextReader: Debug + Send + Sync {
 
     /// The text of a file with these bytes; empty if it finds none. May be slow.
     ///
-    ///
-    /// # Errors When it could not even begin, for instance because a program is missing.
+    /// # Errors
+    /// When it could not even begin, for instance because a program is missing.
     fn read(&self, bytes: &[u8]) -> io::Result<String>;
 }
 

@@ -43,7 +43,7 @@ mod model;
 
 /// An empty place in a store.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct StorePrefix {
     /// The store.
     pub store: Arc<dyn ObjectStore>,
     /// The prefix of all keys; may be empty.
@@ -53,9 +53,8 @@ pub struct Place {
 /// Runs the whole contract; `place` returns a new, empty place each time. In the race each of 16 writers makes
 /// `commits`.
 ///
-///
 /// # Panics When the store violates the contract.
-pub async fn mirror_contract(place: impl Fn() -> Place, commits: usize) {
+pub async fn mirror_contract(place: impl Fn() -> StorePrefix, commits: usize) {
     creates::run(&place).await;
     commits::run(&place).await;
     reads::run(&place).await;
@@ -69,12 +68,12 @@ pub async fn mirror_contract(place: impl Fn() -> Place, commits: usize) {
 
 /// A place that can fail, and instances of functions that use it.
 struct Site {
-    place: Place,
+    place: StorePrefix,
     faults: Arc<FaultStore>,
 }
 
 impl Site {
-    fn new(place: Place) -> Self {
+    fn new(place: StorePrefix) -> Self {
         Self { faults: FaultStore::new(place.store.clone()), place }
     }
 
@@ -164,12 +163,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn memory_keeps_the_contract() {
-        mirror_contract(|| Place { store: Arc::new(InMemory::new()), prefix: String::new() }, 25).await;
+        mirror_contract(|| StorePrefix { store: Arc::new(InMemory::new()), prefix: String::new() }, 25).await;
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_process_that_slept_until_its_generation_was_collected_sees_the_newest() {
-        let site = Site::new(Place { store: Arc::new(InMemory::new()), prefix: String::new() });
+        let site = Site::new(StorePrefix { store: Arc::new(InMemory::new()), prefix: String::new() });
         commit(&site.instance(), Put::note("a.md", "old")).await;
         let sleeper = site.instance();
         assert_eq!(notes_of(&sleeper).await.unwrap()["a.md"], "old");
@@ -210,7 +209,7 @@ mod tests {
         let places = std::sync::atomic::AtomicUsize::new(0);
         let place = || {
             let number = places.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            Place { store: store.clone(), prefix: format!("team a/#{number}%20") }
+            StorePrefix { store: store.clone(), prefix: format!("team a/#{number}%20") }
         };
         mirror_contract(place, 25).await;
     }

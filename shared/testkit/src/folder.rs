@@ -9,7 +9,6 @@ use tempfile::TempDir;
 
 /// A vault folder that is deleted on drop.
 ///
-///
 /// ```
 /// use atlas_testkit::VaultBuilder;
 ///

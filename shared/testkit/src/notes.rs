@@ -186,14 +186,12 @@ impl ChangeSet for Merge {
 
 /// The live notes of `snapshot` and their texts.
 ///
-///
 /// # Errors Those of loading.
 pub async fn contents(snapshot: &Snapshot) -> Result<BTreeMap<String, String>, MirrorError> {
     contents_where(snapshot, |_| true).await
 }
 
 /// The live notes of `snapshot` at wanted paths, and their texts.
-///
 ///
 /// # Errors Those of loading.
 pub async fn contents_where(
@@ -205,7 +203,6 @@ pub async fn contents_where(
 }
 
 /// The record of each live file of `snapshot`.
-///
 ///
 /// # Errors Those of loading.
 pub async fn records(snapshot: &Snapshot) -> Result<BTreeMap<String, Record>, MirrorError> {

@@ -193,7 +193,7 @@ pub const ALL: &[Info] = every_operation!(infos);
 
 /// An operation that is in the list.
 pub trait Listed: Operation {
-    /// What a door knows of it.
+    /// Its description for doors.
     const ENTRY: &'static Entry;
 }
 

@@ -133,8 +133,8 @@ impl Toolbox<'_> {
 
     /// The meaning of a call of the tool with this name; [`None`] if there is no such tool.
     ///
-    ///
-    /// # Errors When a tool that calls operations gets invalid arguments.
+    /// # Errors
+    /// When a tool that calls operations gets invalid arguments.
     pub fn resolve(&self, name: &str, arguments: Map<String, Value>) -> Option<Result<Resolved, Error>> {
         match self.operation(name) {
             Some(entry) => Some(Ok(Resolved::Call(entry, arguments))),

@@ -1,4 +1,4 @@
-//! What a language model, which the deployment may be configured to ask, makes of the vault.
+//! Questions to a language model that the deployment may be configured to ask.
 
 pub mod knowledge_challenge;
 mod verdict;

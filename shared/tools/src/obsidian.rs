@@ -1,4 +1,4 @@
-//! What only a running Obsidian can do: tools that ask it, as [`atlas_ops::app`] reaches it. Where none is reached they answer
+//! Tools that need a running Obsidian and ask it, as [`atlas_ops::app`] reaches it. Where none is reached they answer
 //! `plugin_missing`.
 
 pub mod dataview;
@@ -18,10 +18,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// What a plugin of the app says.
+/// A plugin's answer.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Told {
-    /// What the plugin says.
+    /// The plugin's answer.
     #[serde(flatten)]
     answer: Map<String, Value>,
     /// Instead of an answer, where the app is asked through the bucket and has not answered: make the same call again.
@@ -39,7 +39,7 @@ impl Told {
     }
 }
 
-/// What the app says to `request`.
+/// The app's answer to `request`.
 async fn told(context: &Context<'_>, operation: &Info, request: &Request) -> Result<Told, Error> {
     Ok(match context.ask_app(operation, request).await? {
         Asked::Pending(pending) => Told { pending: Some(pending), ..Told::default() },

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What tags its tools: they are listed where it is configured.
+/// The tag of its tools: they are listed where it is configured.
 pub const TAG: &str = "plur";
 /// Its name in errors.
 const NAME: &str = "plur";
@@ -22,10 +22,10 @@ const SCOPE: &str = "read:plur";
 /// Codes of plur that say that the call is wrong.
 const WRONG: [&str; 2] = ["invalid_input", "note_not_found"];
 
-/// What its tools have in common.
+/// Shared by all its tools.
 const INFO: Info = Info { scopes: &[Scope::ReadVault], tags: &[TAG], asks_outside: true, ..Info::HARMLESS };
 
-/// What plur says.
+/// plur's answer.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// As plur has it: `items` of a search, the engram's own fields of one.

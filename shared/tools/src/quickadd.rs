@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 const SETTINGS: &str = ".obsidian/plugins/quickadd/data.json";
 const PLUGIN: &str = "quickadd";
 
-/// What an action is.
+/// The kind of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionType {

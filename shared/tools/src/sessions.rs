@@ -12,7 +12,7 @@ use atlas_ops::pipeline::traces::{self, TAG, Trace};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// What its tools have in common.
+/// Shared by all its tools.
 const INFO: Info = Info { scopes: &[Scope::ReadVault], tags: &[TAG], ..Info::HARMLESS };
 /// Most traces that one call looks at.
 const MOST: usize = 20_000;

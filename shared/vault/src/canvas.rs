@@ -76,8 +76,8 @@ pub struct Changed {
 impl<'a> Canvas<'a> {
     /// Reads a canvas. A blank file is an empty one.
     ///
-    ///
-    /// # Errors When it is not a canvas, or two nodes or edges have one id; with the position.
+    /// # Errors
+    /// When it is not a canvas, or two nodes or edges have one id; with the position.
     pub fn read(text: &'a str) -> Result<Self, CanvasError> {
         let is_blank = text.trim_start_matches('\u{feff}').trim().is_empty();
         let text = if is_blank { "{}" } else { text };
@@ -102,8 +102,8 @@ impl<'a> Canvas<'a> {
 
     /// The canvas after `change`. Missing ids are derived from `seed`.
     ///
-    ///
-    /// # Errors When an id does not exist, or exists already, or a node or edge is invalid.
+    /// # Errors
+    /// When an id does not exist, or exists already, or a node or edge is invalid.
     pub fn change(mut self, change: &Change, seed: u64) -> Result<Changed, CanvasError> {
         let gone_nodes = self.nodes.places(&change.remove_nodes)?;
         let gone: HashSet<&str> = change.remove_nodes.iter().map(String::as_str).collect();
@@ -160,8 +160,8 @@ impl<'a> Canvas<'a> {
 
 /// A new canvas with these nodes and edges, formatted like Obsidian's. Missing ids are derived from `seed`.
 ///
-///
-/// # Errors When a node or edge is invalid.
+/// # Errors
+/// When a node or edge is invalid.
 pub fn create(nodes: &[Fields], edges: &[Fields], seed: u64) -> Result<Changed, CanvasError> {
     let change = Change { add_nodes: nodes.to_vec(), add_edges: edges.to_vec(), ..Change::default() };
     let mut changed = Canvas::read("")?.change(&change, seed)?;

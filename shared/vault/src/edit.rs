@@ -150,8 +150,8 @@ pub fn apply(text: &str, edits: &[Edit], max_bytes: usize) -> Result<String, Edi
 
 /// The range of `target` in `text`: a section with its heading, without the blank lines below it; a block or lines.
 ///
-///
-/// # Errors When it does not occur, or several times.
+/// # Errors
+/// When it does not occur, or several times.
 pub fn range(text: &str, target: &Target) -> Result<Range<usize>, Problem> {
     target::find(text, target).map(|place| place.start..place.end)
 }

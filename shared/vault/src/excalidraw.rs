@@ -47,7 +47,7 @@ pub enum DrawingError {
     Compressed {
         /// The line where it begins, from 1.
         line: u32,
-        /// What is wrong.
+        /// The problem.
         problem: lz_string::LzError,
     },
     /// The JSON is no drawing. The place is in the file, or in the JSON if that is compressed.

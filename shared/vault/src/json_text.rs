@@ -74,8 +74,8 @@ pub enum Layout {
 impl<'a> JsonText<'a> {
     /// Reads a text. A byte order mark before it is kept.
     ///
-    ///
-    /// # Errors When it is not one JSON value.
+    /// # Errors
+    /// When it is not one JSON value.
     pub fn read(text: &'a str) -> Result<Self, JsonError> {
         let start = mark(text);
         let json = text.get(start..).unwrap_or_default();
@@ -104,16 +104,16 @@ impl<'a> JsonText<'a> {
 
     /// The value at `span`.
     ///
-    ///
-    /// # Errors When it nests too deeply, or has an invalid number.
+    /// # Errors
+    /// When it nests too deeply, or has an invalid number.
     pub fn value<T: Deserialize<'a>>(&self, span: &Span) -> Result<T, JsonError> {
         serde_json::from_str(self.written(span)).map_err(|error| problem(self.text, span.start, &error))
     }
 
     /// The members of the object at `span`, in order; names may repeat.
     ///
-    ///
-    /// # Errors When it is not an object, or has more than [`MAX_ITEMS`] members.
+    /// # Errors
+    /// When it is not an object, or has more than [`MAX_ITEMS`] members.
     pub fn members(&self, span: &Span) -> Result<Vec<Member>, JsonError> {
         let Members(members) = self.value(span)?;
         let member = |(name, value): (String, &RawValue)| Member { name, value: self.span(value) };
@@ -122,8 +122,8 @@ impl<'a> JsonText<'a> {
 
     /// The elements of the array at `span`, in order.
     ///
-    ///
-    /// # Errors When it is not an array, or has more than [`MAX_ITEMS`] elements.
+    /// # Errors
+    /// When it is not an array, or has more than [`MAX_ITEMS`] elements.
     pub fn elements(&self, span: &Span) -> Result<Vec<Span>, JsonError> {
         let Elements(elements) = self.value(span)?;
         Ok(elements.into_iter().map(|element| self.span(element)).collect())

@@ -118,8 +118,8 @@ impl Board {
 
     /// `text`, whose board this is, with a new card.
     ///
-    ///
-    /// # Errors When there is no such lane.
+    /// # Errors
+    /// When there is no such lane.
     pub fn with_card(
         &self,
         text: &str,
@@ -139,8 +139,8 @@ impl Board {
     /// `text`, whose board this is, with a card moved to another lane. It is checked when it enters a lane of done
     /// cards, and unchecked when it leaves one.
     ///
-    ///
-    /// # Errors When there is no such lane or card.
+    /// # Errors
+    /// When there is no such lane or card.
     pub fn with_moved(
         &self,
         text: &str,

@@ -31,8 +31,8 @@ pub struct VaultPath(Arc<str>);
 impl VaultPath {
     /// Checks `text` and normalises it to NFC.
     ///
-    ///
-    /// # Errors When the text is not a path inside a vault; each error says what to write instead.
+    /// # Errors
+    /// When the text is not a path inside a vault; each error says what to write instead.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         let path = Self::parse_recorded(text)?;
         match path.0.split('/').find_map(alias::alias_of) {
@@ -43,7 +43,6 @@ impl VaultPath {
 
     /// Like [`parse`](Self::parse), for paths that a mirror already contains. They may be older than the rule that
     /// refuses other names of closed folders; such a path is kept, but not shown to anybody.
-    ///
     ///
     /// # Errors As [`parse`](Self::parse).
     pub fn parse_recorded(text: &str) -> Result<Self, PathError> {

@@ -53,7 +53,7 @@ pub struct Unlinkable {
     pub note: VaultPath,
     /// The line of the link, counted from 0.
     pub line: u32,
-    /// What the link must mean.
+    /// The target that the link must have.
     pub meant: VaultPath,
 }
 
@@ -150,7 +150,6 @@ pub fn relink(text: &str, path: &VaultPath, moves: &Moves) -> Result<Option<Reli
 
 /// Rewrites the links for a copy at `to` of the note at `from`, so that they mean the same files as in the original.
 /// [`None`] if they already do. `files` must contain all files that the links can mean.
-///
 ///
 /// # Errors As [`relink`].
 pub fn relink_copy(text: &str, from: &VaultPath, to: &VaultPath, files: Files) -> Result<Option<Relinked>, Unlinkable> {

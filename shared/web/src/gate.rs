@@ -52,8 +52,8 @@ struct Guard {
 impl Gate {
     /// The gate for `settings`. Reads the file of keys, if they name one.
     ///
-    ///
-    /// # Errors When the keys are invalid.
+    /// # Errors
+    /// When the keys are invalid.
     pub fn of(settings: &Settings) -> Result<Self, SettingsError> {
         if settings.auth == Auth::None {
             return Ok(Self(settings.clients.clone().map_or(Credentials::Open, Credentials::Clients)));

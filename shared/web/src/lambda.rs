@@ -21,8 +21,8 @@ const ON_LAMBDA: &str = "AWS_LAMBDA_INITIALIZATION_TYPE";
 
 /// Serves `routes` until the runtime ends the process. `variables` is the environment.
 ///
-///
-/// # Errors When a setting is invalid, or the runtime fails.
+/// # Errors
+/// When a setting is invalid, or the runtime fails.
 pub async fn serve(
     routes: Routes,
     variables: impl IntoIterator<Item = (String, String)>,

@@ -34,7 +34,6 @@ pub struct Origins(Vec<HeaderValue>);
 impl Origins {
     /// These origins.
     ///
-    ///
     /// # Errors What to write, when one is not in the form that browsers send.
     pub fn new(origins: &[String]) -> Result<Self, String> {
         if origins.len() > MAX_ORIGINS {
@@ -56,8 +55,8 @@ impl Origins {
 
     /// Checks that a request is from no web page, or from a page of its own host or of one of these origins.
     ///
-    ///
-    /// # Errors When it is from any other page.
+    /// # Errors
+    /// When it is from any other page.
     pub fn check(&self, headers: &HeaderMap) -> Result<(), Error> {
         let is_known = |origin: &HeaderValue| self.0.contains(origin) || is_own(origin, headers);
         if headers.get_all(ORIGIN).iter().all(is_known) {

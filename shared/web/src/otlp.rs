@@ -39,8 +39,8 @@ impl Spans {
     /// current runtime. `prompt` is for a process that may be frozen once it has answered: each response waits for the
     /// export of its span.
     ///
-    ///
-    /// # Errors When the setting is invalid.
+    /// # Errors
+    /// When the setting is invalid.
     pub fn open(settings: &Settings, prompt: bool) -> Result<Option<Self>, SettingsError> {
         let Some(endpoint) = &settings.otlp_endpoint else { return Ok(None) };
         let exporter = exporter(endpoint).map_err(|error| SettingsError::Value {

@@ -13,8 +13,8 @@ pub const MAX_BODY_BYTES: usize = 1 << 20;
 
 /// The JSON object in `body`; an empty body is an empty object. The greatest depth is 128.
 ///
-///
-/// # Errors When it is too large, is not declared as JSON, or is not JSON.
+/// # Errors
+/// When it is too large, is not declared as JSON, or is not JSON.
 pub async fn json(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
     let bytes = bytes(body).await?;
     if bytes.is_empty() {
@@ -27,8 +27,8 @@ pub async fn json(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
 
 /// Checks that the body is declared as JSON, which a page on another site cannot send without a preflight request.
 ///
-///
-/// # Errors When it is not.
+/// # Errors
+/// When it is not.
 pub fn said_to_be_json(headers: &HeaderMap) -> Result<(), Error> {
     if essence(headers).is_some_and(|essence| essence == "application/json" || essence.ends_with("+json")) {
         return Ok(());
@@ -38,7 +38,6 @@ pub fn said_to_be_json(headers: &HeaderMap) -> Result<(), Error> {
 }
 
 /// A note: the JSON object in `body`, or an object whose `content` is the body's markdown.
-///
 ///
 /// # Errors As [`json`], and for markdown that is not UTF-8.
 pub async fn note(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
@@ -52,8 +51,8 @@ pub async fn note(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
 
 /// The bytes of a body.
 ///
-///
-/// # Errors When it is too large, or incomplete.
+/// # Errors
+/// When it is too large, or incomplete.
 pub async fn bytes(body: Body) -> Result<Bytes, Error> {
     match Limited::new(body, MAX_BODY_BYTES).collect().await {
         Ok(body) => Ok(body.to_bytes()),
@@ -95,8 +94,8 @@ pub fn path_after(uri: &Uri, prefix: &str) -> Result<String, Error> {
 
 /// The query's parameters, decoded.
 ///
-///
-/// # Errors When one is not UTF-8, or occurs twice.
+/// # Errors
+/// When one is not UTF-8, or occurs twice.
 pub fn parameters(uri: &Uri) -> Result<serde_json::Map<String, Value>, Error> {
     let mut parameters = serde_json::Map::new();
     for pair in uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {

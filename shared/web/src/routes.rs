@@ -267,7 +267,6 @@ pub async fn run(app: &App, call: Call) -> CallResult {
 impl CallResult {
     /// The answer, and its cost, which belongs into the extensions of the response.
     ///
-    ///
     /// # Errors Those of the call.
     pub fn into_parts(self) -> (Result<Answer<Value>, Error>, Cost) {
         (self.result, self.cost)

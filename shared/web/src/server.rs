@@ -53,8 +53,8 @@ fn other_address(source: &std::io::Error) -> &'static str {
 impl Server {
     /// Listens on `address`.
     ///
-    ///
-    /// # Errors When a setting is invalid, the address is in use, or the server would be open to others.
+    /// # Errors
+    /// When a setting is invalid, the address is in use, or the server would be open to others.
     pub async fn listen(routes: Routes, settings: &Settings, address: SocketAddr) -> Result<Self, ServerError> {
         telemetry::tell_unused(settings);
         let app = App::open(settings, reach(address)).await?.for_its_hosts();
@@ -85,16 +85,16 @@ impl Server {
 
     /// The address that it listens on.
     ///
-    ///
-    /// # Errors When the system does not report it.
+    /// # Errors
+    /// When the system does not report it.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
     /// Serves until `stop` completes; running requests are finished within 10 seconds.
     ///
-    ///
-    /// # Errors When TLS is not available.
+    /// # Errors
+    /// When TLS is not available.
     pub async fn run(self, stop: impl Future<Output = ()> + Send) -> Result<(), ServerError> {
         #[cfg(feature = "otlp")]
         let spans = self.app.spans.clone();

@@ -192,7 +192,6 @@ fn unknown(name: &str) -> SettingsError {
 impl Settings {
     /// Refuses an unknown variable with the prefix of settings.
     ///
-    ///
     /// # Errors [`SettingsError::Unknown`].
     pub fn check_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), SettingsError> {
         names.into_iter().find(|name| is_unknown(name)).map_or(Ok(()), |name| Err(unknown(name)))
@@ -200,8 +199,8 @@ impl Settings {
 
     /// Reads the settings among `variables`.
     ///
-    ///
-    /// # Errors When one is unknown or invalid.
+    /// # Errors
+    /// When one is unknown or invalid.
     pub fn read(variables: impl IntoIterator<Item = (String, String)>) -> Result<Self, SettingsError> {
         let vault = value("ATLAS_VAULT", DEFAULT_VAULT, NO_VAULT)?;
         let mut settings = Self::of(vault);

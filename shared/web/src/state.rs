@@ -5,7 +5,8 @@ use std::time::Duration;
 
 pub use atlas_access::visibility::Offer;
 use atlas_mirror::{Store, VaultId};
-use atlas_ops::{Atlas, Entry, Limits, about};
+use atlas_ops::about::{self, InvalidConfiguration};
+use atlas_ops::{Atlas, Entry, Limits};
 use atlas_tools::facade::Facade;
 use jiff::Timestamp;
 
@@ -63,8 +64,8 @@ pub struct Configured {
 impl App {
     /// Opens the deployment that `settings` (the environment's) and their document describe.
     ///
-    ///
-    /// # Errors When the document is invalid, the store cannot be opened, the keys for tokens are invalid, or callers
+    /// # Errors
+    /// When the document is invalid, the store cannot be opened, the keys for tokens are invalid, or callers
     /// who must authenticate do not. The only request to the store is for the document.
     pub async fn open(settings: &Settings, reach: Reach) -> Result<Self, OpenError> {
         let store = atlas_mirror::location::open(&settings.store, &settings.variables)?;
@@ -72,7 +73,6 @@ impl App {
     }
 
     /// Like [`App::open`], over an open store. The document is read again when the last reading is `max_age` old.
-    ///
     ///
     /// # Errors As [`App::open`].
     pub async fn open_in(
@@ -91,8 +91,8 @@ impl App {
 
     /// The settings of the environment, completed by the document that they name.
     ///
-    ///
-    /// # Errors When the document is invalid.
+    /// # Errors
+    /// When the document is invalid.
     pub async fn settings(environment: &Settings) -> Result<Settings, OpenError> {
         let Some(place) = &environment.config else { return Ok(environment.clone()) };
         let store = atlas_mirror::location::open(&environment.store, &environment.variables)?;
@@ -107,8 +107,8 @@ impl App {
 
     /// A deployment of one vault in `store`, without authentication.
     ///
-    ///
-    /// # Errors When the store's prefix cannot be part of a key.
+    /// # Errors
+    /// When the store's prefix cannot be part of a key.
     pub fn over(store: Store, vault: VaultId, limits: Limits, cache_bytes: usize) -> Result<Self, OpenError> {
         let settings = Settings { limits, ..Settings::of(vault) };
         Ok(Self::new(&Deploys::new(store, cache_bytes, Reach::Loopback, Timestamp::now()).deploy(&settings, 0)?, None))
@@ -139,9 +139,9 @@ impl App {
     }
 
     /// The deployment with its current configuration. Faults of the configuration are only logged.
-    pub(crate) async fn current(&self) -> Result<Self, Unusable> {
+    pub(crate) async fn current(&self) -> Result<Self, InvalidConfiguration> {
         let Some(reloader) = &self.configured.reloader else { return Ok(self.clone()) };
-        let now = reloader.current().await.map_err(|_| Unusable)?;
+        let now = reloader.current().await.map_err(|_| InvalidConfiguration)?;
         Ok(Self {
             atlas: now.atlas.clone(),
             gate: now.gate.clone(),
@@ -163,7 +163,7 @@ impl App {
         if let Some(reloader) = self.configured.reloader.clone() {
             atlas.about.reload = Some(about::reload_by(move || {
                 let reloader = reloader.clone();
-                async move { reloader.reload().await.map_err(|_| about::Unusable) }
+                async move { reloader.reload().await.map_err(|_| InvalidConfiguration) }
             }));
         }
         #[cfg(feature = "otlp")]
@@ -179,7 +179,3 @@ impl App {
         self.atlas.visibility.of(operation.info.name)
     }
 }
-
-/// The configuration is currently invalid.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Unusable;

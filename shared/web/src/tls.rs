@@ -98,8 +98,8 @@ impl ResolvesServerCert for Current {
 impl Certificate {
     /// Reads the files.
     ///
-    ///
-    /// # Errors When they are invalid.
+    /// # Errors
+    /// When they are invalid.
     pub fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
         let files = Files { certificate: certificate.to_owned(), key: key.to_owned() };
         let contents = files.contents()?;

@@ -16,7 +16,7 @@ use crate::support::reading::{arguments_of, is_about_a_path, reading};
 use crate::support::tokens::{SECRET, bearer, send, token, token_of};
 use crate::support::world::{World, caller};
 
-/// What an access list lets through, said once more and simply: a path is read if its list has it as it is written, and if the last
+/// The paths that an access list allows, by a second, simple implementation: a path is read if its list has it as it is written, and if the last
 /// rule that matches it, as it is written and in any case, asks for nothing that the caller does not hold.
 fn may_read(acl: &Value, held: &[String], path: &str) -> bool {
     let globs = |text: &str, path: &str| {

@@ -68,7 +68,7 @@ fn symbols_of_all_languages_are_in_the_index() {
 const DRAWN: usize = 100;
 /// How many of them must lead to a definition first.
 const FOUND: usize = 95;
-/// What `ctags` finds and is no definition by which code is looked for.
+/// Kinds that `ctags` finds and that are no definitions to search by.
 const NOT_MEANT: [&str; 15] = [
     "anonMember",
     "externvar",

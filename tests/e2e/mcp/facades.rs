@@ -150,7 +150,7 @@ async fn a_store_that_is_only_read_has_no_writing_tools_once_that_is_known() {
     assert!(writing().await.contains(&"append_note".to_owned()));
 }
 
-/// What an agent finds it can call at once: the schema comes with it.
+/// An agent can call a found tool at once: the schema comes with it.
 #[tokio::test]
 async fn what_is_not_listed_is_found_and_called_through_both_doors() {
     let deployment = Deployment::of_demo().await;

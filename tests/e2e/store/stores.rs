@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Store, location};
-use atlas_testkit::contract::{Place, mirror_contract};
+use atlas_testkit::contract::{StorePrefix, mirror_contract};
 use atlas_testkit::real_store::{RealStore, localstack, minio};
 
 /// Commits of each of the 16 writers in the race.
@@ -12,7 +12,7 @@ const COMMITS: usize = 50;
 async fn keeps_the_contract(store: &RealStore) {
     let place = || {
         let store = store.fresh();
-        Place { prefix: store.prefix().to_owned(), store: store.inner().clone() }
+        StorePrefix { prefix: store.prefix().to_owned(), store: store.inner().clone() }
     };
     mirror_contract(place, COMMITS).await;
 }

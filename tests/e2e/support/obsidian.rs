@@ -22,12 +22,12 @@ use crate::support::tokens::{SECRET, bearer, token};
 
 /// The plugin's API key.
 pub const KEY: &str = "0123456789abcdef-the-key-of-the-plugin";
-/// What functions and the host share.
+/// State that functions and the host share.
 pub const SHARED: &str = "a secret of functions and the host alone";
 /// A command that does nothing that matters.
 pub const SAVE: &str = "editor:save-file";
 
-/// What a stand-in is like.
+/// The behaviour of a stand-in.
 #[derive(Clone, Debug)]
 pub struct Kind {
     /// The version of the companion's interface; none without a companion.
@@ -38,7 +38,7 @@ pub struct Kind {
     pub takes_dql: bool,
     /// Whether files of `.obsidian` are given.
     pub gives_layout: bool,
-    /// What everything is answered with, if not as it should be.
+    /// The answer to every request, if not the usual one.
     pub instead: Option<Reply>,
 }
 

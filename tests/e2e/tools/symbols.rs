@@ -103,7 +103,7 @@ fn paths(answer: &Value) -> Vec<String> {
     list.iter().map(|one| format!("{} {} {}", one["path"], one["line"], one["same_as"])).collect()
 }
 
-/// What the host's program found stays in the index when programs without grammars write other files and merge segments.
+/// Symbols that the host found stay in the index when programs without grammars write other files and merge segments.
 #[tokio::test]
 async fn symbols_survive_merges_by_programs_without_grammars() {
     let others = (0..12).map(|n| BTreeMap::from([(format!("src/later{n}.rs"), format!("fn later_{n}() {{}}\n"))]));

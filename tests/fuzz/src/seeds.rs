@@ -13,7 +13,7 @@ use crate::{call, forge, part, published};
 pub struct Target {
     /// The name.
     pub name: &'static str,
-    /// What it checks.
+    /// The property it checks.
     pub check: fn(&[u8]),
     /// Valid inputs.
     pub seeds: Vec<Vec<u8>>,

@@ -56,7 +56,7 @@ impl Status {
 }
 
 /// The person's answer.
-enum Answer {
+enum Decision {
     Approve,
     Refuse(Option<String>),
     Later,
@@ -85,22 +85,22 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         if asks && call["lapsed"] != true {
             match ask()? {
                 // The request may have expired meanwhile; the next one is shown all the same.
-                Answer::Approve => match waiting::approve(&local, id).await {
+                Decision::Approve => match waiting::approve(&local, id).await {
                     Ok(_) => {
                         undecided -= 1;
                         output::line(APPROVED);
                     }
                     Err(error) => output::error(error.as_ref()),
                 },
-                Answer::Refuse(reason) => match waiting::refuse(&local, id, reason.as_deref()).await {
+                Decision::Refuse(reason) => match waiting::refuse(&local, id, reason.as_deref()).await {
                     Ok(_) => {
                         undecided -= 1;
                         output::line(REFUSED);
                     }
                     Err(error) => output::error(error.as_ref()),
                 },
-                Answer::Later => {}
-                Answer::Quit => return Err(Ended::NeedsAttention.into()),
+                Decision::Later => {}
+                Decision::Quit => return Err(Ended::NeedsAttention.into()),
             }
         }
     }
@@ -133,18 +133,18 @@ fn is_at_terminal() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
-fn ask() -> io::Result<Answer> {
+fn ask() -> io::Result<Decision> {
     loop {
         output::question("[a]pprove, [r]efuse, [l]ater, [q]uit?");
-        let Some(line) = read_line()? else { return Ok(Answer::Quit) };
+        let Some(line) = read_line()? else { return Ok(Decision::Quit) };
         match line.as_str() {
-            "a" => return Ok(Answer::Approve),
+            "a" => return Ok(Decision::Approve),
             "r" => {
                 output::question("reason for the agent (Enter for none):");
-                return Ok(Answer::Refuse(read_line()?.filter(|reason| !reason.is_empty())));
+                return Ok(Decision::Refuse(read_line()?.filter(|reason| !reason.is_empty())));
             }
-            "l" | "" => return Ok(Answer::Later),
-            "q" => return Ok(Answer::Quit),
+            "l" | "" => return Ok(Decision::Later),
+            "q" => return Ok(Decision::Quit),
             _ => {}
         }
     }

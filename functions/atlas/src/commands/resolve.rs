@@ -29,7 +29,7 @@ const MOST_NAMES: u32 = 1000;
 pub(crate) struct Arguments {
     /// Only this conflict copy, by its path in the vault
     path: Option<String>,
-    /// What to keep, without asking
+    /// Keep this version, without asking
     #[arg(long, value_name = "WHICH")]
     keep: Option<Keep>,
     #[command(flatten)]
@@ -48,7 +48,7 @@ enum Keep {
 }
 
 /// The person's answer.
-enum Answer {
+enum Choice {
     Keep(Keep),
     Edit,
     Skip,
@@ -84,20 +84,20 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         output::line(format_args!("{} of {all}: {original}", at + 1));
         pair.show();
         loop {
-            match arguments.keep.map_or_else(ask, |keep| Ok(Answer::Keep(keep)))? {
-                Answer::Keep(keep) => {
+            match arguments.keep.map_or_else(ask, |keep| Ok(Choice::Keep(keep)))? {
+                Choice::Keep(keep) => {
                     output::line(pair.settle(folder, keep)?);
                     break;
                 }
-                Answer::Edit => match pair.edit() {
+                Choice::Edit => match pair.edit() {
                     Ok(()) => pair.show(),
                     Err(error) => output::error(&*error),
                 },
-                Answer::Skip => {
+                Choice::Skip => {
                     left += 1;
                     break;
                 }
-                Answer::Quit => return Err(Ended::NeedsAttention.into()),
+                Choice::Quit => return Err(Ended::NeedsAttention.into()),
             }
         }
     }
@@ -107,20 +107,20 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     Ended::waiting(left > 0)
 }
 
-fn ask() -> io::Result<Answer> {
+fn ask() -> io::Result<Choice> {
     loop {
         output::question("keep [m]ine, [t]heirs or [b]oth, [e]dit, [s]kip, [q]uit?");
         let mut line = String::new();
         if io::stdin().lock().read_line(&mut line)? == 0 {
-            return Ok(Answer::Quit);
+            return Ok(Choice::Quit);
         }
         match line.trim() {
-            "m" => return Ok(Answer::Keep(Keep::Mine)),
-            "t" => return Ok(Answer::Keep(Keep::Theirs)),
-            "b" => return Ok(Answer::Keep(Keep::Both)),
-            "e" => return Ok(Answer::Edit),
-            "s" => return Ok(Answer::Skip),
-            "q" => return Ok(Answer::Quit),
+            "m" => return Ok(Choice::Keep(Keep::Mine)),
+            "t" => return Ok(Choice::Keep(Keep::Theirs)),
+            "b" => return Ok(Choice::Keep(Keep::Both)),
+            "e" => return Ok(Choice::Edit),
+            "s" => return Ok(Choice::Skip),
+            "q" => return Ok(Choice::Quit),
             _ => {}
         }
     }

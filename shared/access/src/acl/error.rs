@@ -8,6 +8,6 @@ pub struct AclError {
     pub name: &'static str,
     /// The invalid text.
     pub text: String,
-    /// What to write instead.
+    /// The text to write instead.
     pub remedy: &'static str,
 }

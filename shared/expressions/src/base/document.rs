@@ -9,7 +9,7 @@ use crate::syntax::{Expr, Node, Operator};
 /// A document.
 #[derive(Debug, Clone, Default)]
 pub struct Base {
-    /// What all views show only; all files, if it is not said.
+    /// The filter of all views; all files, if absent.
     pub filters: Option<Filter>,
     /// Formulas by their names.
     pub formulas: Formulas,
@@ -30,7 +30,7 @@ pub struct View {
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// What it shows only, of what the document does.
+    /// Its filter, beside the document's.
     pub filters: Option<Filter>,
     /// Its columns.
     pub order: Vec<Property>,
@@ -57,7 +57,7 @@ pub enum Filter {
     Not(Vec<Filter>),
 }
 
-/// What a column is of.
+/// The source of a column.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Property {
     /// A property of the note.
@@ -131,14 +131,14 @@ impl Base {
         }
     }
 
-    /// What an index can decide of the filters of a view.
+    /// The part that an index can decide of the filters of a view.
     #[must_use]
     pub fn plan(&self, view: &View, evaluator: &Evaluator<'_>) -> Plan {
         let filters: Vec<_> = self.filters.iter().chain(&view.filters).map(Filter::expr).collect();
         plan::of(&joined(&filters, Operator::And), evaluator)
     }
 
-    /// What a column is called.
+    /// The name of a column.
     #[must_use]
     pub fn title(&self, property: &Property) -> String {
         let written = property.to_string();

@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 32;
 /// Most expressions of a document.
 const MAX_EXPRESSIONS: usize = 2000;
 
-/// What documents and views may have, and views of all kinds.
+/// The keys of documents and of views, and the kinds of views.
 const KEYS: [&str; 5] = ["filters", "formulas", "properties", "summaries", "views"];
 
 pub(super) fn base(text: &str) -> Result<Base> {

@@ -9,7 +9,7 @@ use crate::eval::functions::merge_sort;
 use crate::eval::{Evaluator, FormulaRow as Formulas, Names};
 use crate::value::Value;
 
-/// What a view shows.
+/// The result of a view.
 #[derive(Debug, Clone)]
 pub struct Ran {
     /// The columns.
@@ -18,18 +18,18 @@ pub struct Ran {
     pub groups: Vec<Group>,
     /// How many files pass the filters, whatever the limit.
     pub total: usize,
-    /// What stands under the columns.
+    /// The summaries below the columns.
     pub summaries: Vec<(Property, String, std::result::Result<Value, String>)>,
-    /// What went wrong in filters, for the first few files, which are left out.
+    /// Errors in filters, for the first few files, which are left out.
     pub warnings: Vec<String>,
 }
 
 /// A column.
 #[derive(Debug, Clone)]
 pub struct Column {
-    /// What it is of.
+    /// The source.
     pub property: Property,
-    /// What it is called.
+    /// The name.
     pub title: String,
 }
 

@@ -6,7 +6,7 @@ use crate::value::Value;
 
 use super::document::Base;
 
-/// What a summary says of the values of a column; one of the document goes before one of Bases of the same name.
+/// A summary of the values of a column; one of the document goes before one of Bases of the same name.
 pub(super) fn of(base: &Base, name: &str, values: &[Value], evaluator: &Evaluator<'_>) -> Result<Value> {
     if let Some(expr) = base.summaries.get(name) {
         let names = Names::of(Value::Null).with("values", Value::list(values.to_vec()));

@@ -7,15 +7,15 @@ use crate::syntax::{Expr, Node};
 /// A query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
-    /// What is shown.
+    /// The output.
     pub header: Header,
     /// Which pages; all, if it is not said.
     pub source: Option<Source>,
-    /// What is done with their rows, in order.
+    /// The steps over their rows, in order.
     pub steps: Vec<Step>,
 }
 
-/// What a query shows.
+/// The output of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Header {
     /// `LIST`: the rows, and a value of each.
@@ -47,7 +47,7 @@ pub struct Column {
     pub value: Expr,
 }
 
-/// What is done with rows.
+/// A step over rows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// Keeps those of which it is true.

@@ -8,7 +8,7 @@ use crate::eval::functions::merge_sort;
 use crate::syntax::Expr;
 use crate::value::{Link, Object, Page, Value, Widget};
 
-/// What a query gave.
+/// The result of a query.
 #[derive(Debug, Clone)]
 pub struct Ran {
     /// The rows.

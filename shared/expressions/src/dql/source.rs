@@ -127,15 +127,15 @@ impl Display for Source {
 }
 
 /// A source whose links and folders have been looked up.
-pub(super) enum Found {
+pub(super) enum ResolvedSource {
     Tag(String),
     Folder(String),
     File(Arc<str>),
     Incoming(Arc<str>),
     Paths(HashSet<Arc<str>>),
-    Not(Box<Found>),
-    And(Box<Found>, Box<Found>),
-    Or(Box<Found>, Box<Found>),
+    Not(Box<ResolvedSource>),
+    And(Box<ResolvedSource>, Box<ResolvedSource>),
+    Or(Box<ResolvedSource>, Box<ResolvedSource>),
 }
 
 /// Whether Dataview makes a page of the file.
@@ -148,22 +148,22 @@ impl Source {
     ///
     /// # Errors
     /// For CSV files, and if a note whose links are wanted is not there.
-    pub(super) fn find(&self, evaluator: &Evaluator<'_>, paths: &[Arc<str>]) -> Result<Found> {
+    pub(super) fn find(&self, evaluator: &Evaluator<'_>, paths: &[Arc<str>]) -> Result<ResolvedSource> {
         let target = |link: &str| match link {
             "" => evaluator.this().cloned(),
             _ => evaluator.resolved(link),
         };
         Ok(match self {
-            Self::Tag(tag) => Found::Tag(tag.clone()),
+            Self::Tag(tag) => ResolvedSource::Tag(tag.clone()),
             Self::Folder(folder) => {
                 evaluator.spend(paths.len())?;
                 let is = |path: &str| paths.iter().find(|own| ***own == *path).cloned();
                 if folder.is_empty() || paths.iter().any(|path| in_folder(path, folder)) {
-                    Found::Folder(folder.clone())
+                    ResolvedSource::Folder(folder.clone())
                 } else {
                     match is(folder).or_else(|| is(&format!("{folder}.md"))) {
-                        Some(file) => Found::File(file),
-                        None => Found::Folder(folder.clone()),
+                        Some(file) => ResolvedSource::File(file),
+                        None => ResolvedSource::Folder(folder.clone()),
                     }
                 }
             }
@@ -171,31 +171,31 @@ impl Source {
                 return Err(Error::unsupported("csv() is not supported as a source: make notes or a table of it"));
             }
             // Links to what is not there count by their text.
-            Self::Incoming(link) => Found::Incoming(target(link).unwrap_or_else(|| link.as_str().into())),
+            Self::Incoming(link) => ResolvedSource::Incoming(target(link).unwrap_or_else(|| link.as_str().into())),
             Self::Outgoing(link) => {
                 let note = target(link).ok_or_else(|| {
                     Error::evaluation(format!("there is no note \"{link}\" whose links could be followed"))
                 })?;
                 let links = evaluator.pages().fact(&note, Fact::Links);
                 let links = links.as_list().unwrap_or_default().iter();
-                Found::Paths(
+                ResolvedSource::Paths(
                     links
                         .filter_map(|link| if let Value::Link(link) = link { Some(link.path.clone()) } else { None })
                         .collect(),
                 )
             }
-            Self::Not(inner) => Found::Not(Box::new(inner.find(evaluator, paths)?)),
+            Self::Not(inner) => ResolvedSource::Not(Box::new(inner.find(evaluator, paths)?)),
             Self::And(left, right) => {
-                Found::And(Box::new(left.find(evaluator, paths)?), Box::new(right.find(evaluator, paths)?))
+                ResolvedSource::And(Box::new(left.find(evaluator, paths)?), Box::new(right.find(evaluator, paths)?))
             }
             Self::Or(left, right) => {
-                Found::Or(Box::new(left.find(evaluator, paths)?), Box::new(right.find(evaluator, paths)?))
+                ResolvedSource::Or(Box::new(left.find(evaluator, paths)?), Box::new(right.find(evaluator, paths)?))
             }
         })
     }
 }
 
-impl Found {
+impl ResolvedSource {
     pub(super) fn holds(&self, evaluator: &Evaluator<'_>, path: &Arc<str>) -> Result<bool> {
         evaluator.spend(1)?;
         Ok(match self {

@@ -29,7 +29,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// What a row has under `name`; `None` if it has nothing of that name.
+    /// The value of a row's `name`; `None` if it has none.
     fn own_field(&self, row: &Value, name: &str) -> Result<Option<Value>> {
         match row {
             Value::Page(page) => self.page_field(page, name),

@@ -6,7 +6,7 @@ use crate::value::Link;
 /// An expression, and where it begins in its text. Two are equal if they say the same, wherever they stand.
 #[derive(Debug, Clone)]
 pub struct Expr {
-    /// What it says.
+    /// The node.
     pub node: Node,
     /// Where it begins, in bytes.
     pub at: u32,
@@ -14,7 +14,7 @@ pub struct Expr {
     pub(crate) depth: u16,
 }
 
-/// What an expression says.
+/// A node of an expression.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Node {
     /// `null`
@@ -55,7 +55,7 @@ pub enum Node {
     Lambda(Arc<[Arc<str>]>, Arc<Expr>),
 }
 
-/// What stands between two expressions.
+/// An operator between two expressions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "they say it themselves")]
 pub enum Operator {

@@ -4,7 +4,7 @@ use super::world::{World, json_of};
 use crate::value::Value;
 use crate::{Dialect, show};
 
-/// What the help says that functions give.
+/// Results of functions as the help has them.
 #[test]
 fn the_examples_of_the_help_have_the_values_that_it_says() {
     let examples: Vec<(&str, Json)> = vec![

@@ -45,7 +45,7 @@ fn signs_of_tasks_say_dates() {
 }
 
 proptest! {
-    /// What is found lies in the line, in order, and is in brackets; lines of nothing but brackets take no longer than others.
+    /// Found fields lie in the line, in order, and in brackets; lines of nothing but brackets take no longer than others.
     #[test]
     fn fields_lie_where_they_say(line in "[\\[\\]():a é\\\\]{0,60}") {
         for field in in_brackets(&line) {

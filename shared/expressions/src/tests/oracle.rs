@@ -43,7 +43,7 @@ fn library() -> Option<PathBuf> {
     (unpacked.success() && file.exists()).then_some(file)
 }
 
-/// What the library makes of each input: nothing if it refuses it, its tree, and perhaps its value.
+/// The library's result for each input: nothing if it refuses it, its tree, and perhaps its value.
 fn answers(library: &Path, inputs: &[(&str, String)]) -> Vec<Vec<String>> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tests/oracle/dataview.js");
     let mut node = Command::new("node")
@@ -156,7 +156,7 @@ fn shape(query: &Query) -> String {
     parts.join("\n")
 }
 
-/// What this crate makes of an expression, as the library answers.
+/// This crate's result for an expression, in the library's form.
 fn own(input: &str) -> Vec<String> {
     let Ok(expr) = Dialect::Dataview.parse(input) else { return Vec::new() };
     let world = World::default();

@@ -1,6 +1,6 @@
 use crate::numbers;
 
-/// What durations count.
+/// The units of durations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "they say it themselves")]
 pub enum Unit {

@@ -162,7 +162,7 @@ impl Written {
     }
 }
 
-/// What Dataview's name of a day or moment means at `now`.
+/// The date of Dataview's name of a day or moment at `now`.
 ///
 /// # Errors
 /// If it is out of range.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::emoji;
 
-/// What a link points to in its note.
+/// The place in a note that a link points to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
     /// A block, by its id.
@@ -32,13 +32,13 @@ impl Target {
 pub struct Link {
     /// The path as it is written, without a heading or block; or the address of something outside (Bases).
     pub path: Arc<str>,
-    /// What is shown instead of the path.
+    /// The text shown instead of the path.
     pub display: Option<Arc<str>>,
     /// The heading or the block's id.
     pub subpath: Option<Arc<str>>,
     /// Whether it is an embed.
     pub embed: bool,
-    /// What it points to.
+    /// The place it points to.
     pub target: Target,
 }
 
@@ -92,7 +92,7 @@ impl Link {
         format!("{bang}[[{}|{}]]", self.written(), self.shown())
     }
 
-    /// What is shown of it.
+    /// The text shown for it.
     #[must_use]
     pub fn shown(&self) -> String {
         match (&self.display, &self.subpath) {
@@ -102,7 +102,7 @@ impl Link {
         }
     }
 
-    /// What stands between `[[` and the pipe.
+    /// The text between `[[` and the pipe.
     #[must_use]
     pub fn written(&self) -> String {
         let path = self.path.replace('|', "\\|");

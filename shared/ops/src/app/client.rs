@@ -59,7 +59,7 @@ impl Default for Times {
 pub struct Client {
     service: Service,
     times: Times,
-    probed: Mutex<Option<(Timestamp, Result<Found, Failure>)>>,
+    probed: Mutex<Option<(Timestamp, Result<ProbeResult, Failure>)>>,
 }
 
 impl fmt::Debug for Client {
@@ -70,7 +70,7 @@ impl fmt::Debug for Client {
 
 /// The result of a probe.
 #[derive(Clone, Debug)]
-struct Found {
+struct ProbeResult {
     /// The plugins behind the companion, and whether they are there; none without a companion.
     capabilities: Option<BTreeMap<String, Capability>>,
 }
@@ -168,7 +168,7 @@ impl Client {
         }
     }
 
-    async fn probed(&self, now: Timestamp) -> Result<Found, Failure> {
+    async fn probed(&self, now: Timestamp) -> Result<ProbeResult, Failure> {
         let mut probed = self.probed.lock().await;
         if let Some((at, found)) = &*probed {
             let kept = if found.is_ok() { KEPT } else { FAILURE_KEPT };
@@ -181,7 +181,7 @@ impl Client {
         found
     }
 
-    async fn probe(&self) -> Result<Found, Failure> {
+    async fn probe(&self) -> Result<ProbeResult, Failure> {
         let [first, second] = ROUTES;
         let answer = self.send(self.service.request(Method::GET, &[first, second, "probe"]), self.times.probe).await?;
         if answer.status.as_u16() == 404 {
@@ -192,17 +192,17 @@ impl Client {
         if interface.split('.').next() != Some(INTERFACE) {
             return Err(Failure::Incompatible { version: short(&probe.plugin_version), interface: short(&interface) });
         }
-        Ok(Found { capabilities: Some(probe.capabilities) })
+        Ok(ProbeResult { capabilities: Some(probe.capabilities) })
     }
 
     /// Whether the plugin is there at all, without the companion.
-    async fn probe_plain(&self) -> Result<Found, Failure> {
+    async fn probe_plain(&self) -> Result<ProbeResult, Failure> {
         let answer = self.send(self.service.request(Method::GET, &[]), self.times.probe).await?;
         let root: Option<Root> = serde_json::from_slice(&answer.body).ok();
         match root.filter(|root| answer.status.is_success() && root.service == SERVICE) {
             None => Err(Failure::Missing { plugin: REST_API.to_owned() }),
             Some(root) if !root.authenticated => Err(wrong_key()),
-            Some(_) => Ok(Found { capabilities: None }),
+            Some(_) => Ok(ProbeResult { capabilities: None }),
         }
     }
 
@@ -228,7 +228,7 @@ impl Client {
 
     async fn commands(&self) -> Result<Value, Failure> {
         #[derive(Deserialize)]
-        struct Listed {
+        struct CommandList {
             commands: Vec<Command>,
         }
         #[derive(Deserialize)]
@@ -238,7 +238,7 @@ impl Client {
             name: String,
         }
         let answer = self.send(self.service.request(Method::GET, &["commands", ""]), self.times.call).await?;
-        let listed: Listed = read(&ok(answer)?, REST_API)?;
+        let listed: CommandList = read(&ok(answer)?, REST_API)?;
         let command = |Command { id, name }| json!({ "id": id, "name": name });
         Ok(json!({ "items": listed.commands.into_iter().take(MAX_COMMANDS).map(command).collect::<Vec<_>>() }))
     }
@@ -306,7 +306,7 @@ impl Client {
 
     async fn companion(
         &self,
-        found: &Found,
+        found: &ProbeResult,
         plugin: &str,
         route: &str,
         body: &Value,

@@ -35,7 +35,7 @@ impl Fault {
         self.0.is_path
     }
 
-    /// What it must be.
+    /// The expected form.
     pub(super) fn cause(&self) -> String {
         self.0.error.to_string()
     }

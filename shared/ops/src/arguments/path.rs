@@ -21,8 +21,8 @@ pub struct WritePath(VaultPath);
 impl WritePath {
     /// Checks the path of a note to write.
     ///
-    ///
-    /// # Errors Why it is invalid.
+    /// # Errors
+    /// Why it is invalid.
     pub fn parse(text: &str) -> Result<Self, String> {
         let path = VaultPath::parse(text).map_err(|error| error.to_string())?;
         if !path.is_note() {

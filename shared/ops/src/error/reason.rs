@@ -25,12 +25,12 @@ macro_rules! reasons {
                 Self::ALL.iter().copied().find(|reason| reason.as_str() == text)
             }
 
-            /// What it means, for people.
+            /// The meaning, for people.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$name => $meaning),* }
             }
 
-            /// What the caller should do, for people.
+            /// The advice to the caller, for people.
             pub const fn remedy(self) -> &'static str {
                 match self { $(Self::$name => $remedy),* }
             }

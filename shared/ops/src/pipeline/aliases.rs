@@ -30,8 +30,8 @@ pub const OF_ALL: &[Alias] = &[Alias::Ignored("response_format")];
 
 /// Renames arguments with other names.
 ///
-///
-/// # Errors When one is given by both names, or has an unsupported value.
+/// # Errors
+/// When one is given by both names, or has an unsupported value.
 pub fn resolve(arguments: &mut Map<String, Value>, aliases: &[Alias]) -> Result<(), Error> {
     for alias in OF_ALL.iter().chain(aliases) {
         let Some(value) = arguments.shift_remove(alias.given()) else { continue };

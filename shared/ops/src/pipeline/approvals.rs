@@ -168,8 +168,8 @@ fn too_many() -> Error {
 
 /// The request with this id and its state, if it exists.
 ///
-///
-/// # Errors When the store cannot be read.
+/// # Errors
+/// When the store cannot be read.
 pub async fn get(mirror: &Mirror, id: &str) -> Result<Option<Record>, Error> {
     let Some(request) = readable(get_request(mirror, id).await)? else { return Ok(None) };
     Ok(Some(record(mirror, id.to_owned(), request, true, true).await?))
@@ -192,8 +192,8 @@ async fn record(
 
 /// The newest requests, the newest first; and whether there are more.
 ///
-///
-/// # Errors When the store cannot be read.
+/// # Errors
+/// When the store cannot be read.
 pub async fn list(mirror: &Mirror) -> Result<(Vec<Record>, bool), Error> {
     let mut listed = mirror.list_state(FOLDER, None).await?;
     let names: BTreeSet<String> = listed.iter().map(|made| made.name.clone()).collect();
@@ -216,8 +216,8 @@ pub async fn list(mirror: &Mirror) -> Result<(Vec<Record>, bool), Error> {
 
 /// The ids of the requests without a decision, from one listing. Some may have expired.
 ///
-///
-/// # Errors When the store cannot be read.
+/// # Errors
+/// When the store cannot be read.
 pub async fn undecided(mirror: &Mirror) -> Result<BTreeSet<String>, Error> {
     let listed = mirror.list_state(FOLDER, None).await?;
     let decided: BTreeSet<&str> = listed.iter().filter_map(|made| made.name.strip_suffix(DECISION)).collect();

@@ -70,8 +70,8 @@ struct Approver {
 
 /// Creates a token for one call in the vault of `mirror`.
 ///
-///
-/// # Errors When the store cannot keep it.
+/// # Errors
+/// When the store cannot keep it.
 pub async fn approve(mirror: &Mirror, approval: &Approval<'_>, now: Timestamp) -> Result<Approved, Error> {
     mirror.check_writes_once().await?;
     let token = Id::random()?.to_string();

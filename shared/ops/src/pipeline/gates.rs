@@ -209,8 +209,8 @@ async fn pass<'a>(
 
 /// Moves the vault from the arguments to the call, at a door that offers it with [`arguments_of_calls`].
 ///
-///
-/// # Errors When it is not a text, or the header names another.
+/// # Errors
+/// When it is not a text, or the header names another.
 pub fn take_vault(call: &mut Call) -> Result<(), Error> {
     match &mut call.arguments {
         Value::Object(arguments) => take(arguments, VAULT, &mut call.vault),
@@ -293,8 +293,8 @@ fn take(arguments: &mut Map<String, Value>, name: &str, place: &mut Option<Strin
 
 /// Checks that the caller has the operation's scopes.
 ///
-///
-/// # Errors When scopes are missing; names them.
+/// # Errors
+/// When scopes are missing; names them.
 pub fn may_run(caller: &Caller, operation: &Info) -> Result<(), Error> {
     let missing = caller.missing(operation.scopes);
     if missing.is_empty() {

@@ -25,8 +25,8 @@ pub(crate) trait Prepared: Send + Sync {
 
 /// A call of `O` with these arguments.
 ///
-///
-/// # Errors When they are not the operation's arguments.
+/// # Errors
+/// When they are not the operation's arguments.
 pub(crate) fn of<O: Operation + 'static>(arguments: Value) -> Result<Box<dyn Prepared>, Error> {
     Ok(Box::new(Arguments::<O>(arguments::decode(arguments)?)))
 }

@@ -16,14 +16,14 @@ pub struct Symbols {
 
 /// A definition, and the segment that has it.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'s> {
+pub struct SymbolRef<'s> {
     /// The segment.
     pub segment: usize,
     /// The definition.
     pub defined: Defined<'s>,
 }
 
-impl Place<'_> {
+impl SymbolRef<'_> {
     /// Its document.
     #[must_use]
     pub const fn document(&self) -> DocumentRef {
@@ -88,18 +88,18 @@ impl Symbols {
     }
 
     /// The definitions of this name, in documents that the caller may read.
-    pub fn named<'s>(&'s self, index: &'s Index, name: &'s str) -> impl Iterator<Item = Place<'s>> {
+    pub fn named<'s>(&'s self, index: &'s Index, name: &'s str) -> impl Iterator<Item = SymbolRef<'s>> {
         let all = self
             .tables()
-            .flat_map(move |(segment, table)| table.named(name).map(move |defined| Place { segment, defined }));
+            .flat_map(move |(segment, table)| table.named(name).map(move |defined| SymbolRef { segment, defined }));
         all.filter(|place| index.shows(place.document()))
     }
 
     /// The same, at most so many, whatever becomes of the name.
-    pub fn named_once<'s>(&'s self, index: &Index, name: &str, most: usize) -> Vec<Place<'s>> {
+    pub fn named_once<'s>(&'s self, index: &Index, name: &str, most: usize) -> Vec<SymbolRef<'s>> {
         let mut places = Vec::new();
         for (segment, table) in self.tables() {
-            let all = table.named(name).map(|defined| Place { segment, defined });
+            let all = table.named(name).map(|defined| SymbolRef { segment, defined });
             let left = most.saturating_sub(places.len());
             places.extend(all.filter(|place| index.shows(place.document())).take(left));
         }
@@ -114,18 +114,18 @@ impl Symbols {
     }
 
     /// The definitions that use this name, in documents that the caller sees.
-    pub fn users<'s>(&'s self, index: &'s Index, name: &'s str) -> impl Iterator<Item = Place<'s>> {
+    pub fn users<'s>(&'s self, index: &'s Index, name: &'s str) -> impl Iterator<Item = SymbolRef<'s>> {
         let all = self
             .tables()
-            .flat_map(move |(segment, table)| table.users(name).map(move |defined| Place { segment, defined }));
+            .flat_map(move |(segment, table)| table.users(name).map(move |defined| SymbolRef { segment, defined }));
         all.filter(|place| index.shows(place.document()))
     }
 
     /// The definitions that have one of these shapes, in documents that the caller sees.
-    pub fn shaped<'s>(&'s self, index: &'s Index, shapes: &'s [u64]) -> impl Iterator<Item = Place<'s>> {
+    pub fn shaped<'s>(&'s self, index: &'s Index, shapes: &'s [u64]) -> impl Iterator<Item = SymbolRef<'s>> {
         let all = self
             .tables()
-            .flat_map(move |(segment, table)| table.shaped(shapes).map(move |defined| Place { segment, defined }));
+            .flat_map(move |(segment, table)| table.shaped(shapes).map(move |defined| SymbolRef { segment, defined }));
         all.filter(|place| index.shows(place.document()))
     }
 
@@ -135,7 +135,7 @@ impl Symbols {
     }
 
     /// The names that a definition uses.
-    pub fn uses<'s>(&'s self, place: &Place<'_>) -> impl Iterator<Item = &'s str> + use<'s> {
+    pub fn uses<'s>(&'s self, place: &SymbolRef<'_>) -> impl Iterator<Item = &'s str> + use<'s> {
         let number = place.defined.number;
         self.table(place.segment).into_iter().flat_map(move |table| table.uses(number))
     }

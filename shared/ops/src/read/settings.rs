@@ -8,7 +8,6 @@ use crate::read::view::View;
 
 /// The JSON document at `path`; [`None`] if there is no such file.
 ///
-///
 /// # Errors [`Reason::SettingsInvalid`] when it is not JSON.
 pub async fn document(view: &View, path: &str) -> Result<Option<Value>, Error> {
     let Some(text) = text(view, path).await? else { return Ok(None) };
@@ -17,7 +16,6 @@ pub async fn document(view: &View, path: &str) -> Result<Option<Value>, Error> {
 }
 
 /// The text of the document at `path`; [`None`] if there is no such file.
-///
 ///
 /// # Errors [`Reason::SettingsInvalid`] when it is not UTF-8.
 pub async fn text(view: &View, path: &str) -> Result<Option<String>, Error> {

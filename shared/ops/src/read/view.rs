@@ -71,7 +71,7 @@ impl View {
     }
 }
 
-/// Who may read the documents of a vault, cached. It depends only on their paths and the access list, not on the
+/// The readers of a vault's documents, cached. This depends only on their paths and the access list, not on the
 /// caller.
 pub struct Readings {
     acl: Arc<Acl>,

@@ -41,8 +41,8 @@ pub enum Content {
 impl NewDocument {
     /// A note or another text file with this text, that replaces `was`.
     ///
-    ///
-    /// # Errors When it is too large.
+    /// # Errors
+    /// When it is too large.
     pub fn text(path: VaultPath, text: Bytes, was: Option<&Found>, now: Timestamp) -> Result<Self, Error> {
         let max_bytes = if path.is_note() { MAX_NOTE_BYTES } else { MAX_TEXT_BYTES as usize };
         if text.len() > max_bytes {

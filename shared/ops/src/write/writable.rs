@@ -50,8 +50,8 @@ pub fn with_properties(properties: Option<&Map<String, Value>>, content: &str) -
 
 /// The state that a write extends.
 ///
-///
-/// # Errors When the vault is not published.
+/// # Errors
+/// When the vault is not published.
 pub fn published(head: Option<&Arc<Snapshot>>) -> Result<&Arc<Snapshot>, Error> {
     head.ok_or_else(|| Error::not_found(Reason::VaultNotPublished, "the vault is not published yet: run `atlas sync`"))
 }
@@ -63,8 +63,8 @@ pub fn trash(path: &VaultPath) -> Result<VaultPath, Error> {
 
 /// The text of a note to change in part.
 ///
-///
-/// # Errors When it is not UTF-8.
+/// # Errors
+/// When it is not UTF-8.
 pub fn text_of(note: &Found) -> Result<&str, Error> {
     std::str::from_utf8(&note.text).map_err(|_| {
         let path = &note.record.path;

@@ -5,9 +5,9 @@ use bytes::{Bytes, BytesMut};
 use futures::stream::{self, TryStreamExt as _};
 use object_store::ObjectStoreExt as _;
 
-use super::{Place, Site, assert_damaged};
+use super::{Site, StorePrefix, assert_damaged};
 
-pub(super) async fn run(place: &impl Fn() -> Place) {
+pub(super) async fn run(place: &impl Fn() -> StorePrefix) {
     a_blob_comes_back_as_it_was(Site::new(place())).await;
     a_blob_that_changed_meanwhile_is_refused(Site::new(place())).await;
     a_damaged_blob_is_named(Site::new(place())).await;

@@ -3,10 +3,10 @@
 use atlas_mirror::{Collected, Mirror, MirrorError, Retention};
 use jiff::Timestamp;
 
-use super::{Place, Site, commit, notes_of, whole_history};
+use super::{Site, StorePrefix, commit, notes_of, whole_history};
 use crate::notes::{Delete, Put};
 
-pub(super) async fn run(place: &impl Fn() -> Place) {
+pub(super) async fn run(place: &impl Fn() -> StorePrefix) {
     what_is_young_is_not_collected(Site::new(place())).await;
 }
 

@@ -9,10 +9,10 @@ use atlas_mirror::{
 };
 use futures::future::join;
 
-use super::{Place, Site, commit, expect_new, notes_of, whole_history};
+use super::{Site, StorePrefix, commit, expect_new, notes_of, whole_history};
 use crate::notes::{Delete, Merge, Put, by, contents};
 
-pub(super) async fn run(place: &impl Fn() -> Place) {
+pub(super) async fn run(place: &impl Fn() -> StorePrefix) {
     a_vault_is_not_published_until_its_first_commit(Site::new(place())).await;
     generations_name_their_parents(Site::new(place())).await;
     nothing_to_do_makes_no_generation(Site::new(place())).await;

@@ -1,4 +1,4 @@
-//! What a store must do for a mirror to be safe on it.
+//! The guarantees that a mirror needs from a store.
 
 use atlas_mirror::probe::clock;
 use atlas_mirror::{MirrorError, probe_conditional_writes};
@@ -7,11 +7,11 @@ use jiff::{SignedDuration, Timestamp};
 use object_store::path::Path;
 use object_store::{Error, ObjectStoreExt as _, PutMode};
 
-use super::{Place, Site};
+use super::{Site, StorePrefix};
 use crate::faults::Fault;
 use crate::request::Op;
 
-pub(super) async fn run(place: &impl Fn() -> Place) {
+pub(super) async fn run(place: &impl Fn() -> StorePrefix) {
     a_second_create_is_refused_and_changes_nothing(place()).await;
     of_creators_at_once_one_wins(place()).await;
     the_probe_finds_nothing_and_leaves_nothing(Site::new(place())).await;
@@ -19,11 +19,11 @@ pub(super) async fn run(place: &impl Fn() -> Place) {
     a_probe_that_cannot_tell_says_so(Site::new(place())).await;
 }
 
-fn key(place: &Place) -> Path {
+fn key(place: &StorePrefix) -> Path {
     Path::parse(format!("{}/probe", place.prefix).trim_start_matches('/')).unwrap()
 }
 
-async fn a_second_create_is_refused_and_changes_nothing(place: Place) {
+async fn a_second_create_is_refused_and_changes_nothing(place: StorePrefix) {
     let key = key(&place);
     place.store.put_opts(&key, "first".into(), PutMode::Create.into()).await.unwrap();
     let second = place.store.put_opts(&key, "second".into(), PutMode::Create.into()).await;
@@ -31,7 +31,7 @@ async fn a_second_create_is_refused_and_changes_nothing(place: Place) {
     assert_eq!(place.store.get(&key).await.unwrap().bytes().await.unwrap(), "first");
 }
 
-async fn of_creators_at_once_one_wins(place: Place) {
+async fn of_creators_at_once_one_wins(place: StorePrefix) {
     let key = key(&place);
     let creators = (0..8).map(|creator| {
         let (place, key) = (place.clone(), key.clone());

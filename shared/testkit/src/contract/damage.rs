@@ -2,10 +2,10 @@
 
 use atlas_mirror::MirrorError;
 
-use super::{Place, Site, assert_damaged, commit, notes_of};
+use super::{Site, StorePrefix, assert_damaged, commit, notes_of};
 use crate::notes::Put;
 
-pub(super) async fn run(place: &impl Fn() -> Place) {
+pub(super) async fn run(place: &impl Fn() -> StorePrefix) {
     a_damaged_manifest_is_named(Site::new(place())).await;
     a_damaged_segment_is_named(Site::new(place())).await;
     a_lost_segment_is_named(Site::new(place())).await;

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use atlas_mirror::{CommitInfo, MirrorError};
 
-use super::{Place, Site, commit, expect_new, notes_of, whole_history};
+use super::{Site, StorePrefix, commit, expect_new, notes_of, whole_history};
 use crate::faults::Fault;
 use crate::notes::{Put, by};
 use crate::request::Op;
 
-pub(super) async fn run(place: &impl Fn() -> Place) {
+pub(super) async fn run(place: &impl Fn() -> StorePrefix) {
     for fault in [Fault::Error, Fault::ErrorAfter, Fault::OwnSuccess, Fault::Silence, Fault::SilenceAfter] {
         an_unclear_answer_is_looked_into(Site::new(place()), fault).await;
         an_upload_is_repeated(Site::new(place()), fault).await;

@@ -9,7 +9,7 @@ use futures::future::join_all;
 use object_store::memory::InMemory;
 use proptest::prelude::*;
 
-use super::{Place, Site, notes_of, whole_history};
+use super::{Site, StorePrefix, notes_of, whole_history};
 use crate::faults::Fault;
 use crate::notes::{Put, by};
 use crate::request::Op;
@@ -91,7 +91,7 @@ fn script() -> impl Strategy<Value = Script> {
 
 /// Runs `writers` writers of `commits` commits each, keyed or not, against `script`; checks the history.
 async fn run(script: Script, writers: usize, commits: usize, keyed: bool) {
-    let site = Site::new(Place { store: Arc::new(InMemory::new()), prefix: String::new() });
+    let site = Site::new(StorePrefix { store: Arc::new(InMemory::new()), prefix: String::new() });
     super::commit(&site.instance(), Put::note("first.md", "")).await;
     site.faults.script(Op::Create, "/manifests/", script.creates);
     site.faults.script(Op::Create, "/segments/", script.uploads);

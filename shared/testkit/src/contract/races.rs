@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use atlas_mirror::CommitInfo;
 use futures::future::join_all;
 
-use super::{Place, Site, commit, expect_new, notes_of, whole_history};
+use super::{Site, StorePrefix, commit, expect_new, notes_of, whole_history};
 use crate::notes::{Delete, Put, by};
 
-pub(super) async fn run(place: &impl Fn() -> Place, writers: usize, commits: usize) {
+pub(super) async fn run(place: &impl Fn() -> StorePrefix, writers: usize, commits: usize) {
     let begun = Instant::now();
     no_commit_is_lost(Site::new(place()), writers, commits).await;
     println!("{writers} writers, {commits} commits each: {:.1?}", begun.elapsed());

@@ -1,9 +1,9 @@
 //! Finding the newest generation, whatever the hint contains.
 
-use super::{Place, Site, assert_damaged, commit, notes_of, whole_history};
+use super::{Site, StorePrefix, assert_damaged, commit, notes_of, whole_history};
 use crate::notes::Put;
 
-pub(super) async fn run(place: &impl Fn() -> Place) {
+pub(super) async fn run(place: &impl Fn() -> StorePrefix) {
     what_one_instance_writes_all_see(Site::new(place())).await;
     an_instance_that_slept_sees_the_newest(Site::new(place())).await;
     a_bad_hint_is_only_a_hint(Site::new(place())).await;

@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use atlas_mirror::{Snapshot, StoreOptions};
 
-use super::{Place, commit, mirror_on, notes_of};
+use super::{StorePrefix, commit, mirror_on, notes_of};
 use crate::counting::CountingStore;
 use crate::notes::Put;
 use crate::request::Op;
 
-pub(super) async fn run(place: &impl Fn() -> Place) {
+pub(super) async fn run(place: &impl Fn() -> StorePrefix) {
     reads_take_few_waves(place()).await;
     writes_take_few_waves(place()).await;
     a_lost_race_uploads_nothing_twice(place()).await;
     a_load_is_one_wave_of_few_requests(place()).await;
 }
 
-async fn reads_take_few_waves(place: Place) {
+async fn reads_take_few_waves(place: StorePrefix) {
     let store = CountingStore::new(place.store.clone());
     let instance = || mirror_on(store.clone(), &place.prefix, StoreOptions::default());
     let writer = instance();
@@ -58,7 +58,7 @@ async fn reads_take_few_waves(place: Place) {
     assert_eq!((counts.requests, counts.waves), (seen.count() as u64, seen.waves()), "{seen}");
 }
 
-async fn writes_take_few_waves(place: Place) {
+async fn writes_take_few_waves(place: StorePrefix) {
     let store = CountingStore::new(place.store.clone());
     let instance = || mirror_on(store.clone(), &place.prefix, StoreOptions::default());
     let warm = instance();
@@ -78,7 +78,7 @@ async fn writes_take_few_waves(place: Place) {
     assert!(requests.of(Op::Create).all(|create| create.wave <= 4), "{requests}");
 }
 
-async fn a_lost_race_uploads_nothing_twice(place: Place) {
+async fn a_lost_race_uploads_nothing_twice(place: StorePrefix) {
     let store = CountingStore::new(place.store.clone());
     let mirrors = [(); 4].map(|()| mirror_on(store.clone(), &place.prefix, StoreOptions::default()));
     let commits = mirrors.iter().enumerate().map(|(number, mirror)| async move {
@@ -91,7 +91,7 @@ async fn a_lost_race_uploads_nothing_twice(place: Place) {
     assert_eq!(created("/segments/"), 4, "{requests}");
 }
 
-async fn a_load_is_one_wave_of_few_requests(place: Place) {
+async fn a_load_is_one_wave_of_few_requests(place: StorePrefix) {
     let store = CountingStore::new(place.store.clone());
     let mirror = mirror_on(store.clone(), &place.prefix, StoreOptions::default());
     for number in 0..5 {

@@ -25,7 +25,7 @@ pub struct InspectAcl;
 pub struct Arguments {
     /// A path from the root of the vault; it need not exist.
     path: ReadPath,
-    /// What a call would do there: `read_note`, `write_note`, `delete_note`, or for `execute` `eval_dataview_field`, which asks the Obsidian app.
+    /// The kind of call: `read_note`, `write_note`, `delete_note`, or for `execute` `eval_dataview_field`, which asks the Obsidian app.
     op: Op,
     /// The scopes of the assumed caller; your own if left out.
     #[serde(default)]

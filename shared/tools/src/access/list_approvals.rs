@@ -108,7 +108,7 @@ struct Waiting {
     more_files: usize,
     /// Whether a file has changed since, so that the call needs a new approval.
     lapsed: bool,
-    /// Who decided on it.
+    /// The person who decided on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     decided_by: Option<String>,
     /// When they decided.

@@ -14,7 +14,7 @@ pub struct ReloadVault;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}
 
-/// What there is now.
+/// The vault's state now.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The vault.
@@ -22,13 +22,13 @@ pub struct Output {
     /// When it was looked at.
     #[schemars(with = "String", extend("format" = "date-time"))]
     reloaded_at: Timestamp,
-    /// What became of the configuration.
+    /// Whether the configuration was read anew.
     configuration: Configuration,
     /// The newest generation; null if none is published.
     generation: Option<u64>,
 }
 
-/// What became of a configuration.
+/// Whether a configuration was read anew.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Configuration {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Has the process that answers drop what it holds in memory of a vault.
 pub struct ResetVaultCache;
 
-/// What to drop.
+/// The cache to drop.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -19,7 +19,7 @@ pub struct Arguments {
     include: Include,
 }
 
-/// What to drop.
+/// The cache to drop.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Include {
@@ -46,7 +46,7 @@ impl Default for Include {
     }
 }
 
-/// What was dropped.
+/// The caches dropped.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The vault.

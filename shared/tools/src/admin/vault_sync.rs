@@ -27,7 +27,7 @@ pub struct Output {
     /// When it was published.
     #[schemars(with = "Option<String>")]
     published_at: Option<Timestamp>,
-    /// What happens next.
+    /// The next step.
     note: &'static str,
 }
 

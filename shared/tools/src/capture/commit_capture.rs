@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::queue::{self, Capture, CaptureId, Committed, Found};
+use super::queue::{self, Capture, CaptureId, CaptureStatus, Committed};
 
 /// Makes a note of a capture, once.
 pub struct CommitCapture;
@@ -53,7 +53,7 @@ pub struct Output {
     removed_from_queue: bool,
 }
 
-/// What a commit keeps: the call, and whether it takes the capture out of the queue.
+/// The stored commit: the call, and whether it takes the capture out of the queue.
 type Kept = (Hash, bool);
 
 impl Operation for CommitCapture {
@@ -87,8 +87,8 @@ impl Operation for CommitCapture {
                 let message = "no capture waits by this id: list those that do with list_capture_queue";
                 return Err(invalid_input("capture_id", message));
             }
-            Some(Found::Committed(done)) => return answer(&id, done, call, None),
-            Some(Found::Waiting(capture)) => capture,
+            Some(CaptureStatus::Committed(done)) => return answer(&id, done, call, None),
+            Some(CaptureStatus::Waiting(capture)) => capture,
         };
         let text = text(&capture, overrides)?;
         let kept: Kept = (call, delete_from_queue);

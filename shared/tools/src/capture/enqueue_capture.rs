@@ -13,7 +13,7 @@ use super::queue::{self, Capture, CaptureId, MAX_CONTENT};
 /// Notes something down, to be made a note later.
 pub struct EnqueueCapture;
 
-/// What to note down.
+/// The text to note down.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -38,7 +38,7 @@ pub struct Arguments {
 /// Where it waits.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// What `commit_capture` takes.
+    /// The id that `commit_capture` takes.
     capture_id: String,
     /// When it was noted down.
     #[schemars(with = "String", extend("format" = "date-time"))]

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::queue::{self, Capture, CaptureId, Committed, Listed};
+use super::queue::{self, Capture, CaptureId, Committed, QueuedCapture};
 
 /// Lists what waits to be made a note.
 pub struct ListCaptureQueue;
@@ -37,7 +37,7 @@ pub struct Arguments {
 /// A capture.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Item {
-    /// What `commit_capture` takes.
+    /// The id that `commit_capture` takes.
     capture_id: String,
     /// Its title.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,7 +134,7 @@ impl Operation for ListCaptureQueue {
 /// The capture, if the caller sees it and it is from this source.
 async fn item(
     context: &Context<'_>,
-    listed: &Listed,
+    listed: &QueuedCapture,
     is_committed: bool,
     source: Option<&str>,
 ) -> Result<Option<Item>, Error> {

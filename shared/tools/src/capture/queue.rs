@@ -30,7 +30,7 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Digits of a caller, and of a capture among theirs.
 const DIGITS: usize = 16;
 
-/// What was captured.
+/// The captured text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Capture {
     /// The name of whoever captured it.
@@ -158,7 +158,7 @@ async fn check_room(context: &Context<'_>) -> Result<(), Error> {
 
 /// A capture of a listing: when it was made, by the store's clock.
 #[derive(Clone, Debug)]
-pub(super) struct Listed {
+pub(super) struct QueuedCapture {
     /// Its id.
     pub(super) id: CaptureId,
     /// When it was made.
@@ -166,7 +166,7 @@ pub(super) struct Listed {
 }
 
 /// The captures that the caller may see, by their ids; those that became notes if `are_committed`, and else those that did not. The newest come first.
-pub(super) async fn list(context: &Context<'_>, are_committed: bool) -> Result<Vec<Listed>, Error> {
+pub(super) async fn list(context: &Context<'_>, are_committed: bool) -> Result<Vec<QueuedCapture>, Error> {
     let mirror = &context.vault.mirror;
     let own = context.caller.pseudonym();
     let listed: Vec<(String, StateObject)> = if context.caller.scopes().holds(Scope::Admin) {
@@ -185,10 +185,10 @@ pub(super) async fn list(context: &Context<'_>, are_committed: bool) -> Result<V
     };
     let marked: BTreeSet<CaptureId> = listed.iter().filter_map(mark).collect();
     let named = |(caller, made): (String, StateObject)| {
-        Some(Listed { id: CaptureId::parse(&format!("{}{caller}", made.name))?, written: made.written })
+        Some(QueuedCapture { id: CaptureId::parse(&format!("{}{caller}", made.name))?, written: made.written })
     };
     let wanted = listed.into_iter().filter_map(named).filter(|one| marked.contains(&one.id) == are_committed);
-    let mut wanted: Vec<Listed> = wanted.collect();
+    let mut wanted: Vec<QueuedCapture> = wanted.collect();
     wanted.sort_by(|one, other| other.written.cmp(&one.written).then_with(|| one.id.cmp(&other.id)));
     Ok(wanted)
 }
@@ -198,30 +198,30 @@ pub(super) async fn get(mirror: &Mirror, id: &CaptureId) -> Result<Option<Captur
     Ok(mirror.get_state_up_to(&id.name(), MAX_BYTES).await?)
 }
 
-/// What became of the capture of this id, if it became a note.
+/// The note that the capture of this id became, if it became one.
 pub(super) async fn committed(mirror: &Mirror, id: &CaptureId) -> Result<Option<Committed>, Error> {
     Ok(mirror.get_state(&format!("{}{COMMITTED}", id.name())).await?)
 }
 
 /// A capture that is to become a note.
-pub(super) enum Found {
+pub(super) enum CaptureStatus {
     /// It waits.
     Waiting(Capture),
     /// It became one.
     Committed(Committed),
 }
 
-/// What the caller sees of the capture of this id.
-pub(super) async fn find(context: &Context<'_>, id: &CaptureId) -> Result<Option<Found>, Error> {
+/// The capture of this id, as the caller may see it.
+pub(super) async fn find(context: &Context<'_>, id: &CaptureId) -> Result<Option<CaptureStatus>, Error> {
     let mirror = &context.vault.mirror;
     if !may_see(context, &id.caller) {
         return Ok(None);
     }
     if let Some(done) = committed(mirror, id).await? {
         let is_readable = context.check(Access::Read, &done.path).is_ok();
-        return Ok(is_readable.then_some(Found::Committed(done)));
+        return Ok(is_readable.then_some(CaptureStatus::Committed(done)));
     }
-    Ok(get(mirror, id).await?.filter(|capture| shows(context, capture)).map(Found::Waiting))
+    Ok(get(mirror, id).await?.filter(|capture| shows(context, capture)).map(CaptureStatus::Waiting))
 }
 
 /// The key of the commit that makes a note of a capture: whoever else tries that finds the commit by it, and makes no other note.

@@ -67,7 +67,7 @@ pub struct Output {
     element_ids: Vec<String>,
 }
 
-/// What is told of a drawing that was created.
+/// The created drawing.
 struct Told {
     element_ids: Vec<String>,
     is_replaced: bool,

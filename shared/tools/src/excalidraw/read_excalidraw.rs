@@ -22,12 +22,12 @@ pub struct ReadExcalidraw;
 pub struct Arguments {
     /// Its path from the root of the vault: a note, `.excalidraw.md` as a rule, or an `.excalidraw` file.
     path: String,
-    /// What to return; both if not given.
+    /// The part to return; both if not given.
     #[serde(default)]
     format: Format,
 }
 
-/// What is returned of a drawing.
+/// The part of a drawing to return.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {

@@ -42,7 +42,7 @@ pub struct Arguments {
     if_match: Given<Versions>,
 }
 
-/// What was done.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The drawing's path.

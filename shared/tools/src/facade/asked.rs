@@ -1,4 +1,4 @@
-//! What people call what operations do, where their descriptions say it in other words: `find_capability` looks for it too.
+//! Synonyms for what operations do, beside the words of their descriptions: `find_capability` looks for them too.
 
 /// Operations by name, each with such words.
 const WORDS: &[(&str, &str)] = &[

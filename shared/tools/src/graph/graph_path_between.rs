@@ -56,7 +56,7 @@ pub struct Hop {
     from: String,
     /// The note after it.
     to: String,
-    /// What connects them: `link` if the first links to the second, `backlink` if the second links to the first.
+    /// The connection: `link` if the first links to the second, `backlink` if the second links to the first.
     via: Vec<&'static str>,
 }
 

@@ -26,7 +26,7 @@ use futures::future::try_join;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::guardrails::atlas_pack::graph::Found;
+use crate::guardrails::atlas_pack::graph::RelatedFile;
 use crate::guardrails::atlas_pack::room::Room;
 use crate::guardrails::atlas_pack::sections::Sections;
 use crate::search::expression::Expression;
@@ -61,7 +61,7 @@ impl Arguments {
 pub struct Output {
     /// The task.
     task: String,
-    /// What says most about it first.
+    /// The most relevant first.
     pub(crate) files: Vec<Packed>,
 }
 
@@ -186,7 +186,7 @@ async fn pack(
 }
 
 /// Those of the files that the graph leads to which there is use for.
-fn within(index: &Index, found: Vec<Found>, budget: usize) -> Result<Vec<Found>, Error> {
+fn within(index: &Index, found: Vec<RelatedFile>, budget: usize) -> Result<Vec<RelatedFile>, Error> {
     let most = (budget as u64 * LOOKED_AT * LOOKED_AT).max(LEAST_LOOKED_AT * LOOKED_AT);
     let mut bytes = 0;
     let mut within = Vec::new();

@@ -1,4 +1,4 @@
-//! What a language model says about a proposal, read as something that anybody may have written: notes may hold instructions.
+//! A language model's verdict on a proposal, parsed as hostile input: notes may hold instructions.
 
 use std::collections::BTreeSet;
 
@@ -12,18 +12,18 @@ const MAX_CATEGORIES: usize = 4;
 const MAX_ITEMS: usize = 20;
 const MAX_PATHS: usize = 20;
 
-/// What is said about a proposal.
+/// The verdict on a proposal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Verdict {
-    /// What to do.
+    /// The advice.
     verdict: Advice,
     /// Why, in a sentence.
     summary: String,
-    /// What speaks against it, by kind.
+    /// The objections, by kind.
     categories: Vec<Category>,
 }
 
-/// What to do with a proposal.
+/// The advice on a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Advice {
@@ -35,7 +35,7 @@ enum Advice {
     DoNotProceed,
 }
 
-/// What speaks against a proposal in one way.
+/// The objections of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 struct Category {
     /// In which way.
@@ -63,7 +63,7 @@ enum Kind {
 struct Objection {
     /// The notes that it rests on, of those that were shown.
     evidence_paths: Vec<String>,
-    /// What it means for the proposal.
+    /// Its consequence for the proposal.
     why_it_matters: String,
     /// How much.
     severity: Severity,

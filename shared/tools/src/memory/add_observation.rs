@@ -25,7 +25,7 @@ pub struct Arguments {
     observation: Text<10_000>,
 }
 
-/// What was done.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The entity.

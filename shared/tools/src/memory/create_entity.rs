@@ -27,12 +27,12 @@ pub struct CreateEntity;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What kind of thing it is, as `person`, `project`, `decision` or `concept`.
+    /// The kind of thing, as `person`, `project`, `decision` or `concept`.
     #[serde(rename = "type")]
     kind: Text<100>,
     /// Its name, which no other entity of this type has.
     name: Text<500>,
-    /// What is known of it: facts of one line each, 500 at most.
+    /// Its observations: facts of one line each, 500 at most.
     #[serde(default)]
     #[schemars(length(max = 500))]
     observations: Vec<Text<10_000>>,
@@ -43,7 +43,7 @@ pub struct Arguments {
 pub struct Output {
     /// Its id, for the other tools: the path of its note.
     entity_id: String,
-    /// What kind of thing it is.
+    /// The kind of thing.
     #[serde(rename = "type")]
     kind: String,
     /// Its name.
@@ -111,7 +111,7 @@ impl New<'_> {
         path.map_err(|error| invalid_input("name", &error.to_string()))
     }
 
-    /// What is created on a state.
+    /// The note to create on a state.
     async fn plan(self, context: &Context<'_>, head: Arc<Snapshot>) -> Result<Creation<()>, Error> {
         let facts = Facts::fetch(context, context.view(head), &[SectionName::Properties]).await?;
         let known = Known { facts: &facts, folder: context.vault.memory() };

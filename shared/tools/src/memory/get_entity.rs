@@ -47,12 +47,12 @@ pub struct Arguments {
 pub struct Output {
     /// Its id: the path of its note.
     entity_id: String,
-    /// What kind of thing it is.
+    /// The kind of thing.
     #[serde(rename = "type")]
     kind: String,
     /// Its name.
     name: String,
-    /// What is known of it, in the order of its note.
+    /// Its observations, in the order of its note.
     observations: Vec<String>,
     /// How many observations it has.
     observation_count: usize,
@@ -78,7 +78,7 @@ pub struct Related {
     target_id: String,
     /// Its name.
     target_name: String,
-    /// What kind of thing it is.
+    /// The kind of thing.
     target_type: String,
     /// How the two are related.
     relation_type: String,

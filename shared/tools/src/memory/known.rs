@@ -22,7 +22,7 @@ pub(super) struct Known<'a> {
 pub(super) struct Described {
     /// Its id: the path of its note.
     pub(super) id: String,
-    /// What kind of thing it is.
+    /// The kind of thing.
     pub(super) kind: String,
     /// Its name.
     pub(super) name: String,

@@ -33,7 +33,7 @@ pub struct Arguments {
     relation_type: Text<200>,
 }
 
-/// What was done.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The entity that the relation begins at.
@@ -109,7 +109,7 @@ async fn find(context: &Context<'_>, target: &VaultPath) -> Result<(Described, F
     Ok(context.read(look).await?.value)
 }
 
-/// What the link says: the whole path, which stays unambiguous when others get the same name.
+/// The link's target: the whole path, which stays unambiguous when others get the same name.
 fn target_of_link(source: &VaultPath, target: &VaultPath, files: &Files) -> Result<String, Error> {
     let whole = target.as_str();
     let short = whole.len().checked_sub(".md".len()).and_then(|end| whole.get(..end)).unwrap_or(whole);

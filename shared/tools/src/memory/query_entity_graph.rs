@@ -68,7 +68,7 @@ pub enum Direction {
 pub struct Item {
     /// Its id.
     entity_id: String,
-    /// What kind of thing it is.
+    /// The kind of thing.
     #[serde(rename = "type")]
     kind: String,
     /// Its name.

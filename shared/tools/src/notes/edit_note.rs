@@ -32,7 +32,7 @@ pub struct Arguments {
     edits: Vec<Edit>,
     #[serde(default)]
     if_match: Given<Versions>,
-    /// What to do if the note has changed since the version in `if_match`: `fail` if not given, or `merge` the edits with the newest version. Edits
+    /// The policy for a note that has changed since the version in `if_match`: `fail` if not given, or `merge` the edits with the newest version. Edits
     /// that touch the same lines are not merged.
     #[serde(default)]
     on_conflict: OnConflict,
@@ -40,7 +40,7 @@ pub struct Arguments {
     message: Given<Message>,
 }
 
-/// What to do with a note that has changed.
+/// The policy for a note that has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum OnConflict {

@@ -66,7 +66,7 @@ enum Sort {
     /// By path.
     #[default]
     Path,
-    /// What changed last comes first; without folders.
+    /// The most recently changed first; without folders.
     Newest,
 }
 
@@ -216,7 +216,7 @@ fn since(text: &str) -> Result<i64, Error> {
     Ok(time.as_millisecond())
 }
 
-/// What is to be listed.
+/// The entries to list.
 #[derive(Debug)]
 struct Listing {
     root: Root,

@@ -26,7 +26,7 @@ pub struct Arguments {
     args: Given<Map<String, Value>>,
 }
 
-/// What was run.
+/// The command that ran.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The command.

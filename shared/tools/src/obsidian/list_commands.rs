@@ -36,7 +36,7 @@ pub struct Arguments {
 pub struct Output {
     /// The commands, by id.
     items: Vec<Command>,
-    /// What to pass for the next page; absent on the last.
+    /// Pass this for the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<String>,
     /// Whether the limit was more than a page has.
@@ -53,7 +53,7 @@ pub struct Output {
 /// A command.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Command {
-    /// What execute_command takes.
+    /// The id that execute_command takes.
     id: String,
     /// Its name for people.
     name: String,

@@ -17,7 +17,7 @@ use atlas_access::visibility::NEEDS_APP;
 
 /// Most files of one call.
 const MAX_FILES: usize = 20;
-/// What the names of files end with, where the call does not say it.
+/// The default extensions of files.
 const EXTENSIONS: [&str; 5] = [".pdf", ".png", ".jpg", ".jpeg", ".tiff"];
 const MAX_EXTENSIONS: usize = 50;
 

@@ -29,7 +29,7 @@ pub struct Arguments {
     save_current_first: bool,
 }
 
-/// What is open.
+/// The open workspace.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The workspace.

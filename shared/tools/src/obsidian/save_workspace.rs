@@ -34,7 +34,7 @@ pub struct Arguments {
     layout: Given<Map<String, Value>>,
 }
 
-/// What was saved.
+/// The saved workspace.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The workspace.
@@ -48,7 +48,7 @@ pub struct Output {
     pending: Option<Pending>,
 }
 
-/// What a file of workspaces is at first.
+/// The content of a new file of workspaces.
 const EMPTY: &str = "{\n  \"workspaces\": {}\n}";
 /// Most bytes of a layout.
 const MAX_LAYOUT: usize = 512 << 10;

@@ -11,7 +11,7 @@ use super::{Output, asked, body};
 /// Finds engrams by words and by meaning.
 pub struct PlurRecallHybrid;
 
-/// What is asked.
+/// The question to plur.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {

@@ -37,10 +37,10 @@ pub struct Item {
     /// Its id, which trigger_quickadd takes too.
     #[serde(skip_serializing_if = "String::is_empty")]
     id: String,
-    /// What it is.
+    /// Its kind.
     #[serde(rename = "type")]
     kind: ActionType,
-    /// What it does.
+    /// The effect.
     description: String,
     /// The group that it is in.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,7 @@ pub struct Item {
     /// Names that trigger_quickadd needs in `args`; its template may need more.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     parameters: BTreeSet<String>,
-    /// What of it only the Obsidian app can do. Without it, trigger_quickadd does the whole.
+    /// The steps that only the Obsidian app can do. Without the field, trigger_quickadd does the whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     needs_app: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What an action writes where.
+//! The notes that an action writes.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use atlas_ops::read::notes;
 use atlas_ops::read::settings::document;
 use atlas_ops::read::view::View;
 use atlas_vault::VaultPath;
-use atlas_vault::quickadd::capture::{Place, insert};
+use atlas_vault::quickadd::capture::{InsertAt, insert};
 use atlas_vault::quickadd::format::{FormatError, Values, fill, include};
 use atlas_vault::quickadd::{Action, Capture, Existing, InsertAfter, Template};
 use atlas_vault::template::templater;
@@ -27,7 +27,7 @@ const MAX_NAMES: usize = 50;
 /// Where Obsidian's own settings are.
 const APP: &str = ".obsidian/app.json";
 
-/// What an action writes.
+/// The writes of an action.
 pub(super) struct Plan {
     pub path: VaultPath,
     pub write: Write,
@@ -43,12 +43,12 @@ pub(super) enum Write {
         /// Below which line; if below none, at the end or not.
         after: Option<InsertAfter>,
         is_at_end: bool,
-        /// What a note has that is made for it; none if none is made.
+        /// The text of a new note; none if no note is made.
         new: Option<String>,
     },
 }
 
-/// What is known when an action is run.
+/// The inputs of a run.
 pub(super) struct Run<'a> {
     pub context: &'a Context<'a>,
     pub view: &'a View,
@@ -60,7 +60,7 @@ pub(super) struct Run<'a> {
     pub seed: u64,
 }
 
-/// What of an action only a person before the app can do.
+/// The steps of an action that need a person at the app.
 pub(super) fn needs_person(action: &Action) -> Option<&'static str> {
     match action {
         Action::Macro => Some("a macro"),
@@ -197,7 +197,7 @@ impl Run<'_> {
         Ok(Plan { path, write: Write::Capture { text, after, is_at_end: capture.prepend, new } })
     }
 
-    /// What a note at `path` has that is made of a template.
+    /// The text of a note at `path` that is made from a template.
     async fn of_template(&self, template: &str, path: &VaultPath) -> Result<String, Error> {
         let at = self.filled(template, None).await?;
         let text = self.with_templates(&self.template(&at).await?).await?;
@@ -278,20 +278,20 @@ impl Write {
                 Existing::Ask | Existing::Increment => Err(exists()),
                 Existing::Nothing => Ok(None),
                 Existing::Overwrite => Ok(Some((text.clone(), !before.trim().is_empty()))),
-                Existing::Top => Ok(insert(before, text, Place::Top).map(|text| (text, false))),
-                Existing::Bottom => Ok(insert(before, text, Place::Bottom).map(|text| (text, false))),
+                Existing::Top => Ok(insert(before, text, InsertAt::Top).map(|text| (text, false))),
+                Existing::Bottom => Ok(insert(before, text, InsertAt::Bottom).map(|text| (text, false))),
             },
             (Self::Capture { text, after, is_at_end, new }, before) => {
                 let Some(before) = before.or(new.as_deref()) else { return Err(notes::missing(path.as_str())) };
                 let place = match after {
-                    Some(after) => Place::After {
+                    Some(after) => InsertAt::After {
                         line: &after.after,
                         at_end: after.insert_at_end,
                         with_subsections: after.consider_subsections,
                         create: after.create_if_not_found.then(|| after.create_if_not_found_location != "bottom"),
                     },
-                    None if *is_at_end => Place::Bottom,
-                    None => Place::Top,
+                    None if *is_at_end => InsertAt::Bottom,
+                    None => InsertAt::Top,
                 };
                 match insert(before, text, place) {
                     Some(text) => Ok(Some((text, true))),

@@ -26,7 +26,7 @@ pub struct TriggerQuickadd;
 pub struct Arguments {
     /// The action's name or id.
     action_name: Text<256>,
-    /// What the action would ask the person for, by name: strings, numbers or booleans. `value` stands for `{{VALUE}}`; dates are as YYYY-MM-DD.
+    /// Answers to the action's questions, by name: strings, numbers or booleans. `value` stands for `{{VALUE}}`; dates are as YYYY-MM-DD.
     #[serde(default)]
     args: Map<String, Value>,
     /// The folder of the note, where the action lets the person choose it; the action's own if not given.
@@ -37,12 +37,12 @@ pub struct Arguments {
     timezone: Zone,
 }
 
-/// What was done.
+/// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// The action's name.
     action_name: String,
-    /// What it is.
+    /// Its kind.
     #[serde(rename = "type")]
     kind: ActionType,
     /// When it was run.

@@ -25,7 +25,7 @@ pub struct Arguments {
     end_metadata: Given<Map<String, Value>>,
 }
 
-/// What it was.
+/// The ended session.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     /// Its id.

@@ -74,7 +74,7 @@ struct Called {
     ts: Timestamp,
     /// The tool.
     tool: String,
-    /// Who called.
+    /// The caller.
     caller: String,
     /// Milliseconds that it took at most: 3, 10, 30, 100 and so on.
     duration_ms: u64,
@@ -150,7 +150,7 @@ impl Operation for GetSessionTraces {
     }
 }
 
-/// What the arguments ask for.
+/// The traces that the arguments ask for.
 struct Wanted {
     from: Option<Timestamp>,
     to: Option<Timestamp>,

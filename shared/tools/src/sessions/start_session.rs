@@ -14,7 +14,7 @@ use super::{check_known, leave, trace_path};
 /// Begins a session.
 pub struct StartSession;
 
-/// What it is about.
+/// The subject of the session.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -29,7 +29,7 @@ pub struct Arguments {
 /// The session.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// What to name it by: the argument `session` of any call, or the header `X-Atlas-Session`.
+    /// The session's name: send it as the argument `session` of any call, or in the header `X-Atlas-Session`.
     session_id: String,
     /// The vault.
     vault: String,

@@ -22,8 +22,8 @@ const MAX_DEPTH: usize = 32;
 /// The text of a new note: `properties` in its frontmatter, so that [`parse`](crate::parse) reads the same values back,
 /// and `body` below it. A byte-order mark of the body comes first. Without properties, the body alone.
 ///
-///
-/// # Errors When the properties could not be read back: a name is empty or has more than 160 bytes, they nest deeper
+/// # Errors
+/// When the properties could not be read back: a name is empty or has more than 160 bytes, they nest deeper
 /// than 30 levels, or take more than [`MAX_YAML_BYTES`](crate::frontmatter::MAX_YAML_BYTES).
 pub fn with_frontmatter(properties: &Map<String, Value>, body: &str) -> Result<String, Problem> {
     properties.iter().try_for_each(|(name, value)| check(name, value))?;
@@ -108,8 +108,8 @@ fn copied(properties: Vec<(&String, &Value)>) -> Map<String, Value> {
 
 /// Removes properties, with their lines.
 ///
-///
-/// # Errors When one does not exist, or the frontmatter cannot be changed safely.
+/// # Errors
+/// When one does not exist, or the frontmatter cannot be changed safely.
 pub fn remove_properties(text: &str, names: &[String]) -> Result<String, Problem> {
     let Some(first) = names.first() else { return Ok(text.to_owned()) };
     let missing = |name: &str, candidates| Problem::PropertyMissing { name: echo(name), candidates };

@@ -18,8 +18,8 @@ use crate::tag::tag_name;
 
 /// `text` with the tag `name` added to its frontmatter. `None` if it already has the tag; case does not matter.
 ///
-///
-/// # Errors When the frontmatter cannot be changed safely.
+/// # Errors
+/// When the frontmatter cannot be changed safely.
 pub fn add_tag(text: &str, name: &str) -> Result<Option<String>, Problem> {
     let Some(found) = frontmatter(text) else {
         return properties::set(text, &one("tags", Value::from(vec![name]))).map(Some);
@@ -49,8 +49,8 @@ pub fn add_tag(text: &str, name: &str) -> Result<Option<String>, Problem> {
 /// `text` without the tag `name` in its frontmatter. `None` if it does not have the tag; case does not matter. A
 /// property without tags left is removed, and so is a frontmatter without properties left.
 ///
-///
-/// # Errors When the frontmatter cannot be changed safely.
+/// # Errors
+/// When the frontmatter cannot be changed safely.
 pub fn remove_tag(text: &str, name: &str) -> Result<Option<String>, Problem> {
     let Some(found) = frontmatter(text) else { return Ok(None) };
     let mut edited = text.to_owned();
@@ -93,8 +93,8 @@ pub fn add_inline_tag(text: &str, name: &str, at: Option<usize>) -> Result<Optio
 /// `text` without `#name` in its body. Case does not matter. One space before each tag is removed too, and a line with
 /// nothing else is removed whole. `None` if the tag does not occur.
 ///
-///
-/// # Errors When the rest of the note would change its meaning.
+/// # Errors
+/// When the rest of the note would change its meaning.
 pub fn remove_inline_tag(text: &str, name: &str) -> Result<Option<String>, Problem> {
     let all = written(text);
     let (gone, kept): (Vec<_>, Vec<_>) = all.into_iter().partition(|(tag, _)| fold(tag) == fold(name));

@@ -1,4 +1,4 @@
-//! What the note of a drawing says besides the drawing itself: the texts of its elements, their links, and the files that it shows. There
+//! The sections of a drawing's note besides the drawing itself: the texts of its elements, their links, and the files that it shows. There
 //! people and searches find them, and the plugin takes them from there.
 
 use std::ops::Range;

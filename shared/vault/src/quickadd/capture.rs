@@ -7,7 +7,7 @@ use crate::lines::{line_end, next_line};
 
 /// Where a capture goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place<'a> {
+pub enum InsertAt<'a> {
     /// Below the properties.
     Top,
     /// To the end.
@@ -27,12 +27,12 @@ pub enum Place<'a> {
 
 /// The text with `captured` in its place, on lines of its own; none if the line is missing.
 #[must_use]
-pub fn insert(text: &str, captured: &str, place: Place<'_>) -> Option<String> {
+pub fn insert(text: &str, captured: &str, place: InsertAt<'_>) -> Option<String> {
     let top = || frontmatter::fences(text, mark(text)).map_or(mark(text), |(_, body)| body);
     let (at, captured) = match place {
-        Place::Top => (top(), captured.to_owned()),
-        Place::Bottom => (text.len(), captured.to_owned()),
-        Place::After { line, at_end, with_subsections, create } => match (find(text, line), create) {
+        InsertAt::Top => (top(), captured.to_owned()),
+        InsertAt::Bottom => (text.len(), captured.to_owned()),
+        InsertAt::After { line, at_end, with_subsections, create } => match (find(text, line), create) {
             (Some(found), _) if at_end => (section_end(text, found, with_subsections), captured.to_owned()),
             (Some(found), _) => (next_line(text, found.end), captured.to_owned()),
             (None, Some(at_top)) => {

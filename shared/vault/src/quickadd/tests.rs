@@ -4,7 +4,7 @@ use jiff::civil::{DateTime, datetime};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::capture::{Place, insert};
+use super::capture::{InsertAt, insert};
 use super::format::{FormatError, Values, fill, include};
 use super::*;
 
@@ -122,10 +122,10 @@ fn what_cannot_be_filled_is_named() {
 #[test]
 fn a_capture_goes_where_the_choice_says() {
     const NOTE: &str = "---\na: 1\n---\n# Log\nintro\n\n## Ideas\n- one\n\n### More\n- two\n\n# End\n";
-    let after = |line, at_end, with_subsections, create| Place::After { line, at_end, with_subsections, create };
+    let after = |line, at_end, with_subsections, create| InsertAt::After { line, at_end, with_subsections, create };
     for (place, expected) in [
-        (Place::Top, NOTE.replace("# Log", "- new\n# Log")),
-        (Place::Bottom, format!("{NOTE}- new\n")),
+        (InsertAt::Top, NOTE.replace("# Log", "- new\n# Log")),
+        (InsertAt::Bottom, format!("{NOTE}- new\n")),
         (after("## Ideas", false, false, None), NOTE.replace("## Ideas\n", "## Ideas\n- new\n")),
         (after("## Ideas", true, false, None), NOTE.replace("- one\n", "- one\n- new\n")),
         (after("## Ideas", true, true, None), NOTE.replace("- two\n", "- two\n- new\n")),
@@ -140,8 +140,8 @@ fn a_capture_goes_where_the_choice_says() {
         }
     }
     assert_eq!(insert(NOTE, "x", after("## None", false, false, None)), None);
-    assert_eq!(insert("", "x", Place::Bottom).as_deref(), Some("x\n"));
-    assert_eq!(insert("a", "x", Place::Bottom).as_deref(), Some("a\nx\n"));
+    assert_eq!(insert("", "x", InsertAt::Bottom).as_deref(), Some("x\n"));
+    assert_eq!(insert("a", "x", InsertAt::Bottom).as_deref(), Some("a\nx\n"));
     assert_eq!(insert("a\r\nb", "x", after("b", true, false, None)).as_deref(), Some("a\r\nb\r\nx\r\n"));
 }
 
@@ -152,9 +152,9 @@ proptest! {
     ) {
         let text = if is_marked { format!("{MARK}{text}") } else { text };
         let place = match kind {
-            0 => Place::Top,
-            1 => Place::Bottom,
-            _ => Place::After { line: &line, at_end, with_subsections: kind == 2, create: None },
+            0 => InsertAt::Top,
+            1 => InsertAt::Bottom,
+            _ => InsertAt::After { line: &line, at_end, with_subsections: kind == 2, create: None },
         };
         if let Some(after) = insert(&text, "CAPTURED", place) {
             let (before, rest) = after.split_once("CAPTURED").unwrap();

@@ -52,8 +52,8 @@ pub enum ChangeError {
 /// The task text `text` after `change`. `tags` are the ranges of its tags, from parsing the note. A new field is
 /// written in the format of the text's other fields, or in `format` if there are none.
 ///
-///
-/// # Errors When something cannot be written so that it is read back with the requested value.
+/// # Errors
+/// When something cannot be written so that it is read back with the requested value.
 pub fn change(text: &str, tags: &[Range<usize>], change: &Change, format: Format) -> Result<String, ChangeError> {
     let mut text = text.to_owned();
     let mut tags = Cow::Borrowed(tags);

@@ -27,7 +27,7 @@ pub struct TaskFields<'a> {
     pub priority: Option<Priority>,
     /// The recurrence rule, such as `every day when done`.
     pub recurrence: Option<&'a str>,
-    /// What happens to the line on completion: `keep` or `delete`.
+    /// The line's fate on completion: `keep` or `delete`.
     pub on_completion: Option<&'a str>,
     /// The id by which other tasks refer to it.
     pub id: Option<&'a str>,

@@ -64,7 +64,7 @@ pub struct Query {
 pub struct QueryError {
     /// The line that the instruction begins on, counted from 1.
     pub line: usize,
-    /// What is wrong, and how to correct it.
+    /// The problem, and the remedy.
     pub message: String,
 }
 

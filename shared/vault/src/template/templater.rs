@@ -69,8 +69,8 @@ const MAX_COMMAND_BYTES: usize = 10_000;
 
 /// A template with its commands evaluated. `fill` converts the text between them.
 ///
-///
-/// # Errors When a command needs the app, or is invalid.
+/// # Errors
+/// When a command needs the app, or is invalid.
 pub fn expand(
     template: &str,
     surroundings: &Surroundings<'_>,

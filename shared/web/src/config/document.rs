@@ -189,8 +189,8 @@ pub struct HttpDocument {
 impl Document {
     /// Parses the document in `bytes`.
     ///
-    ///
-    /// # Errors When it is too large, is not JSON, or has an unknown field or an invalid value.
+    /// # Errors
+    /// When it is too large, is not JSON, or has an unknown field or an invalid value.
     pub fn parse(bytes: &[u8]) -> Result<Self, DocumentError> {
         if bytes.len() > MAX_BYTES {
             return Err(DocumentError::new("", format!("write at most {MAX_BYTES} bytes")));

@@ -27,7 +27,7 @@ pub enum ConfigError {
 pub struct DocumentError {
     /// The path of the invalid field, such as `vaults[0].id`; empty for the whole document.
     pub path: String,
-    /// What to write instead.
+    /// The text to write instead.
     pub remedy: String,
 }
 

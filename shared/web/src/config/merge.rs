@@ -144,8 +144,8 @@ impl Settings {
 
     /// The visibility of all operations.
     ///
-    ///
-    /// # Errors When the configuration names an unknown operation.
+    /// # Errors
+    /// When the configuration names an unknown operation.
     pub fn visible(&self) -> Result<Visibility, DocumentError> {
         let has_app = self
             .vaults

@@ -46,7 +46,6 @@ pub(crate) struct Contents {
 impl ConfigSource {
     /// Parses a location.
     ///
-    ///
     /// # Errors What to write, if it is invalid.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.trim_start().starts_with('{') {

@@ -10,7 +10,7 @@ pub enum SettingsError {
         name: &'static str,
         /// Its value.
         value: String,
-        /// What to write instead.
+        /// The text to write instead.
         remedy: String,
     },
     /// The name is not a setting.
@@ -26,7 +26,7 @@ pub enum SettingsError {
     Open {
         /// Where the service would run.
         place: String,
-        /// What to do.
+        /// The advice.
         remedy: &'static str,
     },
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use atlas_ops::error::Error;
-use atlas_ops::read::code::{Place, Symbols};
+use atlas_ops::read::code::{SymbolRef, Symbols};
 use atlas_ops::read::index::Index;
 use atlas_segment::code::SymbolKind;
 use atlas_vault::fold;
@@ -91,7 +91,7 @@ fn names<'s>(symbols: &'s Symbols, intent: &Intent, exact: &'s str) -> Vec<&'s s
     std::iter::once(exact).chain(alike.into_iter().map(|(_, name)| name)).take(MAX_ALIKE).collect()
 }
 
-fn candidate(index: &Index, place: &Place<'_>, score: f64, is_exact: bool) -> Result<Candidate, Error> {
+fn candidate(index: &Index, place: &SymbolRef<'_>, score: f64, is_exact: bool) -> Result<Candidate, Error> {
     let defined = place.defined;
     let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     let (path, line) = (index.path(place.document())?, u64::from(defined.line) + 1);
@@ -105,7 +105,7 @@ fn candidate(index: &Index, place: &Place<'_>, score: f64, is_exact: bool) -> Re
 }
 
 /// How little a place is what a name stands for: those of the very name come first, and of them what has a body.
-const fn rank(place: &Place<'_>, is_exact: bool) -> u8 {
+const fn rank(place: &SymbolRef<'_>, is_exact: bool) -> u8 {
     let rank = match place.defined.kind {
         SymbolKind::Module => 3,
         SymbolKind::Prototype => 2,

@@ -1,9 +1,9 @@
-//! What the graph of symbols says about a task: the definitions that it names, who uses them, what they use, and who imports their files.
+//! A task's neighbourhood in the graph of symbols: the definitions that it names, their users, the definitions that they use, and the importers of their files.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use atlas_ops::error::Error;
-use atlas_ops::read::code::{Place, Symbols};
+use atlas_ops::read::code::{SymbolRef, Symbols};
 use atlas_ops::read::index::{DocumentRef, Index};
 use atlas_segment::code::SymbolKind;
 
@@ -25,7 +25,7 @@ const MAX_MEANT: usize = 3;
 const MAX_IMPORTERS: usize = 4;
 /// Most files in all.
 const MAX_FILES: usize = 40;
-/// What another place is worth, as a share of the definition that leads to it.
+/// The weight of another place, as a share of the definition that leads to it.
 const USER: f32 = 0.5;
 const USED: f32 = 0.4;
 const IMPORTER: f32 = 0.15;
@@ -34,7 +34,7 @@ const HEAD_LINES: u32 = 20;
 
 /// A file that the graph leads to.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct RelatedFile {
     pub(super) document: DocumentRef,
     pub(super) path: String,
     worth: f32,
@@ -46,7 +46,7 @@ pub(super) struct Found {
 /// Names that one part of a reason tells.
 const MAX_TOLD: usize = 6;
 
-impl Found {
+impl RelatedFile {
     /// Why it is taken.
     pub(super) fn reason(&self) -> String {
         let parts = self.reasons.iter().map(|(verb, names)| {
@@ -60,7 +60,7 @@ impl Found {
 /// Collects the files.
 struct Files<'i> {
     index: &'i Index,
-    files: HashMap<DocumentRef, Found>,
+    files: HashMap<DocumentRef, RelatedFile>,
 }
 
 impl Files<'_> {
@@ -75,7 +75,7 @@ impl Files<'_> {
     ) -> Result<(), Error> {
         if !self.files.contains_key(&document) {
             let path = self.index.path(document)?;
-            let found = Found { document, path, worth, lines: Vec::new(), reasons: BTreeMap::new() };
+            let found = RelatedFile { document, path, worth, lines: Vec::new(), reasons: BTreeMap::new() };
             self.files.insert(document, found);
         }
         let Some(file) = self.files.get_mut(&document) else { return Ok(()) };
@@ -90,7 +90,7 @@ impl Files<'_> {
 }
 
 /// The files that the graph leads to from what `task` names, those that are worth most first.
-pub(super) fn found(index: &Index, symbols: &Symbols, task: &str) -> Result<Vec<Found>, Error> {
+pub(super) fn found(index: &Index, symbols: &Symbols, task: &str) -> Result<Vec<RelatedFile>, Error> {
     if symbols.is_empty() {
         return Ok(Vec::new());
     }
@@ -103,7 +103,7 @@ pub(super) fn found(index: &Index, symbols: &Symbols, task: &str) -> Result<Vec<
     for (root, worth) in &roots {
         let name = root.defined.name;
         if symbols.named(index, name).take(MAX_PLAIN + 1).count() <= MAX_PLAIN {
-            let mut users: Vec<Place<'_>> = symbols.users(index, name).take(MAX_USED).collect();
+            let mut users: Vec<SymbolRef<'_>> = symbols.users(index, name).take(MAX_USED).collect();
             users.sort_by_cached_key(|user| (distance(index, root, user), user.key()));
             for user in users.into_iter().filter(|user| seen.insert(user.key())).take(MAX_USERS) {
                 files.add(user.document(), user.defined.lines, worth * USER, "1uses", name)?;
@@ -112,7 +112,7 @@ pub(super) fn found(index: &Index, symbols: &Symbols, task: &str) -> Result<Vec<
         let mut used = Vec::new();
         for name in symbols.uses(root).take(MAX_USED) {
             let meant = symbols.named(index, name).filter(is_whole).take(MAX_MEANT + 1);
-            let meant: Vec<Place<'_>> = meant.collect();
+            let meant: Vec<SymbolRef<'_>> = meant.collect();
             if meant.len() <= MAX_MEANT {
                 used.extend(meant);
             }
@@ -123,18 +123,18 @@ pub(super) fn found(index: &Index, symbols: &Symbols, task: &str) -> Result<Vec<
         }
     }
     importers(symbols, &mut files, &roots)?;
-    let mut found: Vec<Found> = files.files.into_values().collect();
+    let mut found: Vec<RelatedFile> = files.files.into_values().collect();
     found.sort_by(|one, other| other.worth.total_cmp(&one.worth).then_with(|| one.path.cmp(&other.path)));
     found.truncate(MAX_FILES);
     Ok(found)
 }
 
 /// The definitions that the task names.
-fn roots<'s>(index: &'s Index, symbols: &'s Symbols, task: &str) -> Vec<(Place<'s>, f32)> {
-    let mut roots: Vec<(Place<'s>, f32)> = Vec::new();
+fn roots<'s>(index: &'s Index, symbols: &'s Symbols, task: &str) -> Vec<(SymbolRef<'s>, f32)> {
+    let mut roots: Vec<(SymbolRef<'s>, f32)> = Vec::new();
     for (name, worth) in named(task) {
         // The names of definitions live as long as the index.
-        let mut places: Vec<Place<'s>> = symbols.named_once(index, &name, MAX_USED);
+        let mut places: Vec<SymbolRef<'s>> = symbols.named_once(index, &name, MAX_USED);
         let is_plain = worth <= PLAIN;
         if is_plain {
             places.retain(is_whole);
@@ -155,7 +155,7 @@ fn roots<'s>(index: &'s Index, symbols: &'s Symbols, task: &str) -> Vec<(Place<'
 }
 
 /// Whether a definition says more than that there is a name.
-fn is_whole(place: &Place<'_>) -> bool {
+fn is_whole(place: &SymbolRef<'_>) -> bool {
     matches!(
         place.defined.kind,
         SymbolKind::Function
@@ -167,7 +167,7 @@ fn is_whole(place: &Place<'_>) -> bool {
     )
 }
 
-fn rank(place: &Place<'_>) -> u8 {
+fn rank(place: &SymbolRef<'_>) -> u8 {
     match place.defined.kind {
         _ if is_whole(place) => 0,
         SymbolKind::Constant | SymbolKind::Variable | SymbolKind::Member => 1,
@@ -176,11 +176,11 @@ fn rank(place: &Place<'_>) -> u8 {
 }
 
 /// How far a place is from another: in the same file, in the same folder, or elsewhere.
-fn distance(index: &Index, from: &Place<'_>, to: &Place<'_>) -> u8 {
+fn distance(index: &Index, from: &SymbolRef<'_>, to: &SymbolRef<'_>) -> u8 {
     if from.document() == to.document() {
         return 0;
     }
-    let folder = |place: &Place<'_>| {
+    let folder = |place: &SymbolRef<'_>| {
         let path = index.path(place.document()).unwrap_or_default();
         path.rsplit_once('/').map(|(folder, _)| folder.to_owned())
     };
@@ -188,7 +188,7 @@ fn distance(index: &Index, from: &Place<'_>, to: &Place<'_>) -> u8 {
 }
 
 /// Adds the files that import one of those that define what is named, if they do not use it.
-fn importers(symbols: &Symbols, files: &mut Files<'_>, roots: &[(Place<'_>, f32)]) -> Result<(), Error> {
+fn importers(symbols: &Symbols, files: &mut Files<'_>, roots: &[(SymbolRef<'_>, f32)]) -> Result<(), Error> {
     let mut wanted: Vec<(DocumentRef, Vec<String>, f32)> = Vec::new();
     for (place, worth) in roots {
         if !wanted.iter().any(|(document, ..)| *document == place.document()) {
