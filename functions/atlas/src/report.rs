@@ -5,7 +5,7 @@ use std::time::Duration;
 use atlas_mirror::Collected;
 use atlas_mirror::manifest::Changes;
 use atlas_mirror::repair::{EmptyStart, Recovered, Repaired};
-use atlas_sync::{Changed, Conflicted, Side, Summary};
+use atlas_sync::{Changed, Conflicted, Merged, Side, Summary};
 use indicatif::DecimalBytes;
 
 use crate::output;
@@ -47,15 +47,19 @@ pub(crate) fn texts(summary: &Summary) {
 
 /// Prints what changed on both sides.
 pub(crate) fn conflicts(summary: &Summary) {
-    for Conflicted { path, copy, is_folder } in &summary.conflicts {
+    for Merged { path, .. } in &summary.merged {
+        output::note(format_args!("{path}: it changed on both sides; the changes were merged"));
+    }
+    for Conflicted { path, copy, is_folder, why } in &summary.conflicts {
+        let why = why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
         match copy {
             Some(copy) if *is_folder => output::note(format_args!(
                 "{path}: a folder has this name on one side and a file on the other; the folder kept its path, the file is {copy:?}"
             )),
             Some(copy) => output::note(format_args!(
-                "{path}: it changed on both sides; the folder's version kept its path, the mirror's is in {copy:?}"
+                "{path}: it changed on both sides{why}; the folder's version kept its path, the mirror's is in {copy:?}"
             )),
-            None => output::note(format_args!("{path}: it changed on both sides")),
+            None => output::note(format_args!("{path}: it changed on both sides{why}")),
         }
     }
 }

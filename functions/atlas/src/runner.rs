@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use atlas_mirror::{Heartbeat, Mirror, MirrorError, Retention};
 use atlas_sync::{Progress, Run, Runs, Summary, SyncError, SyncOptions, sync};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -38,6 +38,18 @@ pub(crate) struct SyncRules {
     /// Days to keep replaced and deleted versions in the mirror; the newest ten generations are always kept
     #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     keep_days: u32,
+    /// Of files that both sides changed, merge those whose changes do not meet; or keep both versions of all
+    #[arg(long, value_name = "WHICH", env = "ATLAS_MERGE", value_enum, default_value_t = MergeRule::Clean)]
+    merge: MergeRule,
+}
+
+/// Which files that both sides changed are merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum MergeRule {
+    /// Those whose changes do not meet
+    Clean,
+    /// None
+    Never,
 }
 
 impl SyncRules {
@@ -73,6 +85,7 @@ impl Runner<'_> {
             message: self.message.map(str::to_owned),
             checksum: self.checksum,
             dry_run: self.dry_run,
+            merge: self.rules.merge == MergeRule::Clean,
             allow_mass_delete: self.rules.allow_mass_delete,
             join: self.rules.join,
             repair: self.repair,

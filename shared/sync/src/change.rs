@@ -1,6 +1,6 @@
 //! The commit of a sync: derived again from each state of the mirror that the commit tries to extend.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,6 +8,7 @@ use atlas_mirror::manifest::{Changes, Totals};
 use atlas_mirror::{ChangeSet, Derived, Id, NewSegment, SegmentId, Snapshot, merge};
 use atlas_segment::code::Code;
 use atlas_segment::{Body, Document, Kind, SegmentsBuilder};
+use atlas_vault::VaultPath;
 use bytes::Bytes;
 
 use crate::blocking::blocking;
@@ -38,6 +39,8 @@ pub(crate) struct Write {
     pub(crate) text: Option<Bytes>,
     /// The object of an attachment's bytes.
     pub(crate) blob: Option<Blob>,
+    /// It is only written if this path is written too.
+    pub(crate) beside: Option<VaultPath>,
 }
 
 /// A file's metadata and hash when it was read: enough to see whether it has changed.
@@ -66,7 +69,7 @@ impl Content {
 
 impl Write {
     pub(crate) const fn new(file: File, ancestor: Version) -> Self {
-        Self { file, ancestor, known: None, text: None, blob: None }
+        Self { file, ancestor, known: None, text: None, blob: None, beside: None }
     }
 
     /// A write of a file that was read.
@@ -99,6 +102,8 @@ pub(crate) struct Remove {
     pub(crate) path: String,
     /// The last version that was equal on both sides.
     pub(crate) ancestor: Version,
+    /// It is only removed if this path is written.
+    pub(crate) beside: Option<VaultPath>,
 }
 
 /// The commit of a sync.
@@ -165,7 +170,8 @@ impl ChangeSet for SyncChange {
             None => HeadDocuments::new(),
         };
         let chosen = self.choose(&documents);
-        let removed = (0..self.removes.len()).filter(|index| self.fits(*index, &documents)).collect();
+        let written = self.paths_of(&chosen);
+        let removed = (0..self.removes.len()).filter(|index| self.fits(*index, &documents, &written)).collect();
         let (segments, results) = self.build(&chosen).await?;
         let attempt = Arc::new(SyncAttempt { chosen, segments, results, removed });
         self.keep(attempt.clone());
@@ -233,15 +239,30 @@ impl SyncChange {
             })
         });
         let mut chosen: Vec<Chosen> = chosen.collect();
+        let written = self.paths_of(&chosen);
+        let has_company = |chosen: &Chosen| {
+            let beside = self.writes.get(chosen.write).and_then(|write| write.beside.as_ref());
+            beside.is_none_or(|beside| written.contains(beside.as_str()))
+        };
+        chosen.retain(has_company);
         // Conflict copies were added last, but a segment needs the order of paths.
         chosen.sort_by_key(|chosen| self.writes.get(chosen.write).map(|write| &write.file.path));
         chosen
     }
 
-    fn fits(&self, index: usize, documents: &HeadDocuments) -> bool {
+    fn paths_of(&self, chosen: &[Chosen]) -> HashSet<&str> {
+        let writes = chosen.iter().filter_map(|chosen| self.writes.get(chosen.write));
+        writes.map(|write| write.file.path.as_str()).collect()
+    }
+
+    /// Whether the removal fits the mirror's state, and what is `written` beside it.
+    fn fits(&self, index: usize, documents: &HeadDocuments, written: &HashSet<&str>) -> bool {
         let Some(remove) = self.removes.get(index) else {
             return false;
         };
+        if remove.beside.as_ref().is_some_and(|beside| !written.contains(beside.as_str())) {
+            return false;
+        }
         let version = newest(documents, &remove.path).map(|head| head.sha256);
         decide(remove.ancestor, None, version) == Action::Push
     }

@@ -80,7 +80,7 @@ pub async fn export(
                 };
                 let (copy, stamp) =
                     put_copy(&target, file, record, |attempt| Some(copy_path(&on_disk, author, time, attempt)))?;
-                let one = Conflicted { path: record.path.clone(), copy: Some(copy), is_folder: true };
+                let one = Conflicted { path: record.path.clone(), copy: Some(copy), is_folder: true, why: None };
                 renamed.lock().unwrap_or_else(PoisonError::into_inner).push(one);
                 Ok(stamp)
             })

@@ -6,6 +6,7 @@ use std::ops::Range;
 use atlas_mirror::manifest::SegmentEntry;
 use atlas_mirror::{MirrorError, SegmentId, Snapshot};
 use atlas_segment::{Kind, PartRef, Record};
+use bytes::Bytes;
 
 use crate::decide::Version;
 use crate::error::SyncError;
@@ -117,6 +118,39 @@ pub(crate) async fn records(snapshot: &Snapshot, paths: &[&str]) -> Result<BTree
     })
     .await?;
     Ok(found)
+}
+
+/// The texts of the live documents at `paths`, which are in order, with their documents; attachments have none.
+///
+/// # Errors
+/// Those of loading parts of segments.
+pub(crate) async fn texts(
+    snapshot: &Snapshot,
+    paths: &[&str],
+) -> Result<BTreeMap<String, (HeadDocument, Bytes)>, SyncError> {
+    let mut found: BTreeMap<String, (usize, Record, HeadDocument)> = BTreeMap::new();
+    let asked = |_: u32, record: &Record| paths.binary_search_by(|asked| (*asked).cmp(&record.path)).is_ok();
+    load_each(snapshot, &pages_of(snapshot, paths)?, asked, |record, entry, document| {
+        let segment = snapshot.segments().iter().position(|one| one.id == entry.id);
+        let (path, head) = document_of(record.clone(), entry, document);
+        if let Some(segment) = segment.filter(|_| record.blob.is_none()) {
+            found.insert(path, (segment, record, head));
+        }
+    })
+    .await?;
+    let mut texts = BTreeMap::new();
+    for (path, (segment, record, head)) in found {
+        let Some(entry) = snapshot.segments().get(segment) else { continue };
+        let loaded = snapshot.load(&[(segment, entry.layout.text_blocks()?)]).await?;
+        let Some(table) = loaded.first() else { continue };
+        let table = table.text_blocks()?;
+        let parts = table.parts(&entry.layout, record.text)?;
+        let wants: Vec<(usize, PartRef)> = parts.into_iter().map(|part| (segment, part)).collect();
+        let blocks = snapshot.load(&wants).await?;
+        let text = table.cut(record.text, blocks.iter().map(|block| &**block))?;
+        texts.insert(path, (head, text));
+    }
+    Ok(texts)
 }
 
 /// Pages of records that may contain one of `paths`, which are in order.

@@ -36,7 +36,7 @@ pub(crate) async fn make_room(
         };
         let (from, file) = (folder.clone(), file.clone());
         match blocking(move || Ok(give_way(&from, &file, &author, time))).await? {
-            Ok(copy) => done.push(Conflicted { path, copy: Some(copy), is_folder: true }),
+            Ok(copy) => done.push(Conflicted { path, copy: Some(copy), is_folder: true, why: None }),
             Err(reason) => skipped.push(Skipped { path, reason }),
         }
     }

@@ -44,6 +44,8 @@ pub struct SyncOptions {
     pub reading: Option<Reading>,
     /// Find the symbols of source code, so that they are in the index.
     pub code: Option<Arc<dyn CodeReader>>,
+    /// Merge files that both sides changed, where the changes do not meet; else they are conflicts.
+    pub merge: bool,
     /// Collect garbage in the store.
     pub collect: Option<Retention>,
 }
@@ -67,6 +69,7 @@ impl SyncOptions {
             push_only: false,
             reading: None,
             code: None,
+            merge: true,
             collect: None,
         }
     }

@@ -67,6 +67,8 @@ pub(crate) struct Outcome<'a> {
     pub(crate) removed: BTreeSet<usize>,
     /// The committed conflict copies, by path.
     pub(crate) copies: BTreeMap<String, Fingerprint>,
+    /// The merges that were committed, each with the folder's new file if it was written.
+    pub(crate) merged: BTreeMap<usize, Option<Fingerprint>>,
     /// Whether the newest generation extends only the one that the plan was made for.
     pub(crate) alone: bool,
 }
@@ -87,6 +89,12 @@ impl Outcome<'_> {
             PathAction::Remove(_) | PathAction::Displace => path.entry.clone(),
             PathAction::Write(_) | PathAction::Conflict(_) => match self.written.get(&index) {
                 Some(known) => Some(entry(&path.path, *known)),
+                None => path.entry.clone(),
+            },
+            PathAction::Merge(merge) => match self.merged.get(&index) {
+                Some(Some(known)) => Some(entry(&path.path, *known)),
+                // The folder's version was on both sides; the next sync reads the file.
+                Some(None) => Some(Entry { mtime_ns: None, ..entry(&path.path, merge.known) }),
                 None => path.entry.clone(),
             },
             PathAction::Pull(_) => match self.pulled.get(&index) {
@@ -112,6 +120,7 @@ impl Outcome<'_> {
                 self.written.contains_key(&index) || path.is_head_unchanged()
             }
             PathAction::Pull(_) => self.pulled.contains_key(&index),
+            PathAction::Merge(_) => self.merged.get(&index).is_some_and(Option::is_some),
         };
         self.alone && self.plan.paths.iter().enumerate().all(is_settled)
     }
@@ -137,8 +146,21 @@ impl Outcome<'_> {
         let copies = self.copies.iter().map(|(path, known)| {
             changed(path.clone(), Side::Mirror, ChangeKind::Added, Some(known.stamp.modified_ms()))
         });
-        self.plan.paths.iter().enumerate().filter_map(of_path).chain(copies).take(MOST).collect()
+        let merged = self.merged.keys().filter_map(|index| self.plan.paths.get(*index)).flat_map(on_both_sides);
+        let mut named: Vec<Changed> =
+            self.plan.paths.iter().enumerate().filter_map(of_path).chain(copies).chain(merged).collect();
+        named.sort_by(|a, b| a.path.cmp(&b.path));
+        named.truncate(MOST);
+        named
     }
+}
+
+/// The changes of a merged file.
+fn on_both_sides(path: &PathPlan) -> Vec<Changed> {
+    let PathAction::Merge(merge) = &path.action else { return Vec::new() };
+    let modified_ms = merge.merged.file.stamp.modified_ms();
+    let on = |side| changed(path.path.clone(), side, ChangeKind::Changed, Some(modified_ms));
+    vec![on(Side::Mirror), on(Side::Folder)]
 }
 
 /// The files that `plan` would change and their sides, by path, at most [`MOST`].
@@ -149,7 +171,11 @@ pub(crate) fn planned(plan: &SyncPlan) -> Vec<Changed> {
         PathAction::Pull(pull) => Some(pulled(plan, path, pull.expected)),
         _ => None,
     };
-    plan.paths.iter().filter_map(of_path).take(MOST).collect()
+    let merged = plan.merges().flat_map(|(_, path, _)| on_both_sides(path));
+    let mut named: Vec<Changed> = plan.paths.iter().filter_map(of_path).chain(merged).collect();
+    named.sort_by(|a, b| a.path.cmp(&b.path));
+    named.truncate(MOST);
+    named
 }
 
 fn written(path: &PathPlan, write: &Write) -> Changed {

@@ -33,18 +33,18 @@ pub(crate) async fn recall(
         let vanished = items.iter().filter(|item| matches!(item.found, InFolder::Nothing));
         vanished.filter_map(|item| item.entry.as_ref()).map(|entry| entry.sha256).collect()
     };
-    let mut rivals: BTreeMap<u64, Versions> = BTreeMap::new();
+    let mut rivals = Wanted::default();
     let mut found = BTreeMap::new();
     for (index, content) in contents {
         let (Some(item), Ok(content)) = (items.get(*index), content) else { continue };
         let sha256 = content.sha256;
         let differs = item.entry.is_none() && item.head.is_some_and(|head| head != sha256);
         if let Some(document) = heads.document(&item.path).filter(|_| differs && !moved.contains(&sha256)) {
-            add(&mut rivals, document.replaces, document.generation, item.path.clone(), sha256);
+            rivals.add(document.replaces, document.generation, item.path.clone(), sha256);
             found.insert(item.path.clone(), *index);
         }
     }
-    for path in older(mirror, rivals).await? {
+    for path in generations_with(mirror, rivals).await?.into_values().flatten() {
         let index = found.get(&path).copied();
         if let Some((index, item)) = index.and_then(|index| Some((index, items.get_mut(index)?))) {
             item.past = contents.get(&index).and_then(|content| content.as_ref().ok()).map(|content| content.sha256);
@@ -53,11 +53,30 @@ pub(crate) async fn recall(
     Ok(())
 }
 
-/// The paths that had the given contents at the given generations or earlier.
-async fn older(mirror: &Mirror, mut due: BTreeMap<u64, Versions>) -> Result<BTreeSet<String>, SyncError> {
-    let mut known = BTreeSet::new();
-    while !due.is_empty() {
-        let page: Vec<(u64, Versions)> = std::iter::from_fn(|| due.pop_last()).take(PAGE).collect();
+/// Contents that are looked for at paths, from a generation on backwards.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted(BTreeMap<u64, Versions>);
+
+impl Wanted {
+    /// Looks for a content of `path` at `generation`, where the version before `newer` is, if there is one.
+    pub(crate) fn add(&mut self, generation: u64, newer: u64, path: String, sha256: [u8; 32]) {
+        if (1..newer).contains(&generation) {
+            self.0.entry(generation).or_default().insert(path, sha256);
+        }
+    }
+}
+
+/// The generations that have the wanted contents, each with the paths that have them there.
+///
+/// # Errors
+/// Those of reading the mirror. Versions that are not kept any more are unknown.
+pub(crate) async fn generations_with(
+    mirror: &Mirror,
+    mut due: Wanted,
+) -> Result<BTreeMap<u64, BTreeSet<String>>, SyncError> {
+    let mut known: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
+    while !due.0.is_empty() {
+        let page: Vec<(u64, Versions)> = std::iter::from_fn(|| due.0.pop_last()).take(PAGE).collect();
         let read = page.into_iter().map(|(generation, wanted)| async move {
             let documents = documents_at(mirror, generation, &wanted).await?;
             Ok::<_, SyncError>((generation, wanted, documents))
@@ -66,21 +85,16 @@ async fn older(mirror: &Mirror, mut due: BTreeMap<u64, Versions>) -> Result<BTre
         for (generation, wanted, documents) in read {
             for (path, sha256) in wanted {
                 match documents.get(&path).and_then(|documents| documents.first()) {
-                    Some(document) if document.sha256 == sha256 => drop(known.insert(path)),
-                    Some(document) => add(&mut due, document.replaces, generation, path, sha256),
+                    Some(document) if document.sha256 == sha256 => {
+                        known.entry(generation).or_default().insert(path);
+                    }
+                    Some(document) => due.add(document.replaces, generation, path, sha256),
                     None => {}
                 }
             }
         }
     }
     Ok(known)
-}
-
-/// Schedules a look at `path` where the version before `newer` is, if there is one.
-fn add(due: &mut BTreeMap<u64, Versions>, generation: u64, newer: u64, path: String, sha256: [u8; 32]) {
-    if (1..newer).contains(&generation) {
-        due.entry(generation).or_default().insert(path, sha256);
-    }
 }
 
 async fn documents_at(mirror: &Mirror, generation: u64, wanted: &Versions) -> Result<HeadDocuments, SyncError> {

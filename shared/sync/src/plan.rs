@@ -2,7 +2,7 @@
 
 mod lost;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use atlas_mirror::manifest::Changes;
 use atlas_segment::Kind;
@@ -13,6 +13,7 @@ use crate::compare::{InFolder, Item};
 use crate::decide::{Action, Version, decide};
 use crate::folder::{Content, Folder};
 use crate::head::Heads;
+use crate::merging::Merge;
 use crate::progress::Progress;
 use crate::reading::{self, Contents};
 use crate::report::{Reason, Skipped};
@@ -39,6 +40,8 @@ pub(crate) enum PathAction {
     Pull(Pull),
     /// Both sides changed it: the mirror's file becomes a copy beside the folder's, and both are written to the mirror.
     Conflict(Write),
+    /// Both sides changed it, and the changes were merged: both get the merge.
+    Merge(Box<Merge>),
     /// Move the mirror's file to another path on both sides, since its own path is a folder.
     Displace,
 }
@@ -85,6 +88,8 @@ pub(crate) struct SyncPlan {
     pub(crate) unchanged: u64,
     /// Paths that changed in the mirror and cannot be read in the folder.
     pub(crate) waiting: u64,
+    /// Why conflicts were not merged, by path.
+    pub(crate) overlaps: BTreeMap<String, String>,
 }
 
 impl SyncPlan {
@@ -225,6 +230,27 @@ impl SyncPlan {
         })
     }
 
+    /// The merges, each with the index of its path.
+    pub(crate) fn merges(&self) -> impl Iterator<Item = (usize, &PathPlan, &Merge)> {
+        self.paths.iter().enumerate().filter_map(|(index, path)| match &path.action {
+            PathAction::Merge(merge) => Some((index, path, &**merge)),
+            _ => None,
+        })
+    }
+
+    /// The plan that brings the merges at `indices` into the folder, in that order.
+    pub(crate) fn pulls_of_merges(&self, indices: &[usize]) -> Self {
+        let pull = |index: &usize| {
+            let path = self.paths.get(*index)?;
+            let PathAction::Merge(merge) = &path.action else { return None };
+            let on_disk = Some(merge.file.disk_path().to_owned());
+            let pull = Pull { on_disk, expected: ExpectedTarget::Version(merge.known.sha256) };
+            let head = merge.merged.known.map(|known| known.sha256);
+            Some(PathPlan { path: path.path.clone(), entry: None, head, action: PathAction::Pull(pull) })
+        };
+        Self { paths: indices.iter().filter_map(pull).collect(), ..Self::default() }
+    }
+
     /// The mirror's files whose path is a folder, each with its index.
     pub(crate) fn displaced(&self) -> impl Iterator<Item = (usize, &PathPlan)> {
         self.paths.iter().enumerate().filter(|(_, path)| matches!(path.action, PathAction::Displace))
@@ -256,7 +282,7 @@ impl SyncPlan {
         for path in &self.paths {
             match path.action {
                 PathAction::Write(_) if path.head.is_none() => changes.added += 1,
-                PathAction::Write(_) => changes.changed += 1,
+                PathAction::Write(_) | PathAction::Merge(_) => changes.changed += 1,
                 PathAction::Remove(_) => changes.removed += 1,
                 _ => {}
             }

@@ -42,6 +42,9 @@ pub struct Conflicted {
     /// Whether one side has a folder of the file's name.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_folder: bool,
+    /// Why it was not merged, as far as that was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// The result of a pull; paths are given by their index in the plan.
@@ -95,7 +98,12 @@ pub(crate) fn planned(plan: &SyncPlan) -> (Changes, Vec<Conflicted>) {
     let displaced = plan.displaced().map(|(_, path)| (path.path.clone(), true));
     let in_the_way = plan.in_the_way.iter().map(|clash| (clash.file.path.as_str().to_owned(), true));
     let all = conflicts.chain(displaced).chain(in_the_way);
-    (changes, all.map(|(path, is_folder)| Conflicted { path, copy: None, is_folder }).collect())
+    let conflicted = |(path, is_folder): (String, bool)| {
+        let why = plan.overlaps.get(&path).cloned();
+        Conflicted { path, copy: None, is_folder, why }
+    };
+    changes.changed += plan.merges().count() as u64;
+    (changes, all.map(conflicted).collect())
 }
 
 fn count(changes: &mut Changes, expected: ExpectedTarget, head: Version) -> &mut u64 {
@@ -260,7 +268,8 @@ impl Puller<'_> {
                 Some(found) => drop(pulled.copies.insert(index, found)),
                 None => pulled.waiting += u64::from(is_folder),
             }
-            pulled.conflicts.push(Conflicted { path: path.path.clone(), copy, is_folder });
+            let why = plan.overlaps.get(&path.path).cloned();
+            pulled.conflicts.push(Conflicted { path: path.path.clone(), copy, is_folder, why });
         }
         Ok(())
     }

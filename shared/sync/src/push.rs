@@ -9,12 +9,13 @@ use atlas_mirror::{CommitInfo, Committed, Mirror, Snapshot};
 use atlas_segment::Kind;
 
 use crate::attachments::{self, Parent, Reusable};
-use crate::change::{Fingerprint, Remove, SyncChange, Write};
+use crate::change::{Fingerprint, Remove, SyncAttempt, SyncChange, Write};
 use crate::decide::Version;
 use crate::error::SyncError;
 use crate::head::{self, HeadDocument, HeadDocuments};
+use crate::merging::{self, Merge};
 use crate::options::SyncOptions;
-use crate::plan::SyncPlan;
+use crate::plan::{PathPlan, SyncPlan};
 use crate::progress::{Phase, Progress};
 use crate::pull::Pulled;
 use crate::report::{Reason, Skipped};
@@ -44,25 +45,40 @@ pub(crate) struct Pushed {
 #[derive(Debug, Default)]
 struct CommitInput {
     writes: Vec<Write>,
-    /// For each write, the index of its path in the plan; [`None`] for a copy.
-    written: Vec<Option<usize>>,
+    /// For each write, its place in the plan.
+    written: Vec<Origin>,
     removes: Vec<Remove>,
     /// For each removal, the index of its path.
     removed: Vec<usize>,
+}
+
+/// What a write is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// The folder's file at a path, by its index.
+    Path(usize),
+    /// A conflict copy of the folder.
+    Copy,
+    /// The mirror's version of a file to merge, which is set aside.
+    Aside,
 }
 
 impl CommitInput {
     fn of(plan: &SyncPlan, pulled: &Pulled) -> Self {
         let mut wanted = Self::default();
         for (index, write) in plan.writes() {
-            wanted.write(Some(index), write.clone());
+            wanted.write(Origin::Path(index), write.clone());
         }
         for (index, path, ancestor) in plan.removes() {
             wanted.remove(index, path.path.clone(), ancestor);
         }
         // The folder has both versions of a conflict now, and the mirror gets both.
         for (index, _, write) in plan.conflicts().filter(|(index, ..)| pulled.copies.contains_key(index)) {
-            wanted.write(Some(index), write.clone());
+            wanted.write(Origin::Path(index), write.clone());
+        }
+        for (index, _, merge) in plan.merges() {
+            merge.ours.iter().for_each(|ours| wanted.write(Origin::Path(index), ours.clone()));
+            merge.aside.iter().for_each(|aside| wanted.write(Origin::Aside, aside.clone()));
         }
         for (index, path) in plan.displaced().filter(|(index, _)| pulled.copies.contains_key(index)) {
             wanted.remove(index, path.path.clone(), path.head);
@@ -71,19 +87,19 @@ impl CommitInput {
         for (file, known) in pulled.copies.values().flatten() {
             // A copy from an interrupted sync is an ordinary file of the folder.
             if !plan.has(file.path.as_str()) && copies.insert(file.path.as_str()) {
-                wanted.write(None, Write { known: Some(*known), ..Write::new(file.clone(), None) });
+                wanted.write(Origin::Copy, Write { known: Some(*known), ..Write::new(file.clone(), None) });
             }
         }
         wanted
     }
 
-    fn write(&mut self, path: Option<usize>, write: Write) {
+    fn write(&mut self, origin: Origin, write: Write) {
         self.writes.push(write);
-        self.written.push(path);
+        self.written.push(origin);
     }
 
     fn remove(&mut self, index: usize, path: String, ancestor: Version) {
-        self.removes.push(Remove { path, ancestor });
+        self.removes.push(Remove { path, ancestor, beside: None });
         self.removed.push(index);
     }
 }
@@ -116,35 +132,11 @@ pub(crate) async fn push(
         let path = writes.get(index).map_or("", |write| write.file.disk_path()).to_owned();
         Skipped { path, reason }
     };
-    let change = SyncChange {
-        folder: folder.clone(),
-        writes: writes.clone(),
-        removes,
-        progress: progress.clone(),
-        code: options.code.clone(),
-        last: Mutex::default(),
-        planned: head.as_deref().map(|head| (head.manifest().lineage, head.generation())),
-        state: session.states.path().to_owned(),
-    };
-    change.prepare(head.as_ref()).await?;
-    progress.begin(Phase::Commit, None);
-    let info = CommitInfo {
-        author: options.author.clone(),
-        caller: None,
-        operation: "sync".to_owned(),
-        message: options.message.clone(),
-        session: None,
-        key: None,
-        time: options.began,
-        deadline: COMMIT_TIME,
-    };
-    let committed = mirror.commit(&info, &change).await?;
-    let attempt = match &committed {
-        Committed::New(_, attempt) | Committed::Unchanged(_, attempt) => Some(attempt),
-        // Only a commit with a key is replayed.
-        Committed::Replayed { .. } => None,
-    };
+    let committing = Committing { mirror, session, options, progress };
+    let committed = committing.commit(writes.clone(), removes, options.message.clone(), head.as_ref()).await?;
+    let attempt = attempt_of(&committed);
     let mut pushed = Pushed::default();
+    let mut aside = 0;
     let mut done: HashSet<usize> = HashSet::new();
     for (index, reason) in unread {
         done.insert(index);
@@ -153,15 +145,17 @@ pub(crate) async fn push(
     for (index, result) in attempt.iter().flat_map(|attempt| attempt.written()) {
         done.insert(index);
         match (result, paths_written.get(index), writes.get(index)) {
-            (Ok(written), Some(Some(path)), _) => drop(pushed.written.insert(*path, written.known)),
-            (Ok(written), _, Some(copy)) => {
+            (Ok(written), Some(Origin::Path(path)), _) => drop(pushed.written.insert(*path, written.known)),
+            (Ok(written), Some(Origin::Copy), Some(copy)) => {
                 pushed.copies.insert(copy.file.path.as_str().to_owned(), written.known);
             }
-            (Ok(_), _, None) => {}
+            (Ok(_), Some(Origin::Aside), _) => aside += 1,
+            (Ok(_), ..) => {}
             (Err(reason), ..) => pushed.skipped.push(skip(index, reason.clone())),
         }
     }
-    let left = (0..writes.len()).filter(|index| !done.contains(index));
+    let is_aside = |index: usize| paths_written.get(index) == Some(&Origin::Aside);
+    let left = (0..writes.len()).filter(|index| !done.contains(index) && !is_aside(*index));
     pushed.skipped.extend(left.map(|index| skip(index, Reason::Overtaken)));
     let removed = attempt.iter().flat_map(|attempt| &attempt.removed);
     pushed.removed = removed.filter_map(|index| paths_removed.get(*index).copied()).collect();
@@ -173,6 +167,7 @@ pub(crate) async fn push(
         Committed::New(after, _) => {
             pushed.alone = after.generation() == extended.saturating_add(1);
             pushed.changes = after.manifest().changes;
+            pushed.changes.added = pushed.changes.added.saturating_sub(aside);
             pushed.after = Some(after);
         }
         Committed::Unchanged(after, _) => {
@@ -182,6 +177,93 @@ pub(crate) async fn push(
         Committed::Replayed { .. } => pushed.after = newest(mirror).await?,
     }
     Ok(pushed)
+}
+
+/// Commits the merges whose versions are both in the mirror now, and adds the new generation to `pushed`. Returns the merged paths by their
+/// index in the plan, in order.
+pub(crate) async fn push_merges(
+    mirror: &Mirror,
+    session: &Session,
+    options: &SyncOptions,
+    progress: &Arc<dyn Progress>,
+    plan: &SyncPlan,
+    pushed: &mut Pushed,
+) -> Result<Vec<usize>, SyncError> {
+    let is_ready =
+        |(index, _, merge): &(usize, &PathPlan, &Merge)| merge.ours.is_none() || pushed.written.contains_key(index);
+    let ready: Vec<(usize, &PathPlan, &Merge)> = plan.merges().filter(is_ready).collect();
+    let Some(head) = pushed.after.clone().filter(|_| !ready.is_empty()) else { return Ok(Vec::new()) };
+    let writes: Vec<Write> = ready.iter().map(|(_, _, merge)| merge.merged.clone()).collect();
+    let remove = |merge: &Merge| Remove {
+        path: merge.copy.as_str().to_owned(),
+        ancestor: Some(merge.theirs),
+        beside: Some(merge.file.path.clone()),
+    };
+    let removes: Vec<Remove> = ready.iter().map(|(_, _, merge)| remove(merge)).collect();
+    let message = merging::message(ready.iter().map(|(_, path, merge)| (path.path.as_str(), *merge)));
+    let committing = Committing { mirror, session, options, progress };
+    let committed = committing.commit(Arc::new(writes), removes, Some(message), Some(&head)).await?;
+    let written = attempt_of(&committed).into_iter().flat_map(|attempt| attempt.written());
+    let written = written.filter(|(_, result)| result.is_ok()).filter_map(|(write, _)| Some(ready.get(write)?.0));
+    let mut merged: Vec<usize> = written.collect();
+    merged.sort_unstable();
+    if let Committed::New(after, _) | Committed::Unchanged(Some(after), _) = committed {
+        pushed.alone &= after.generation() <= head.generation().saturating_add(1);
+        pushed.after = Some(after);
+    }
+    Ok(merged)
+}
+
+/// The environment of a sync's commits.
+struct Committing<'a> {
+    mirror: &'a Mirror,
+    session: &'a Session,
+    options: &'a SyncOptions,
+    progress: &'a Arc<dyn Progress>,
+}
+
+impl Committing<'_> {
+    /// Makes one commit on `head`, or on what has become of it.
+    async fn commit(
+        &self,
+        writes: Arc<Vec<Write>>,
+        removes: Vec<Remove>,
+        message: Option<String>,
+        head: Option<&Arc<Snapshot>>,
+    ) -> Result<Committed<Arc<SyncAttempt>>, SyncError> {
+        let Self { mirror, session, options, progress } = self;
+        let change = SyncChange {
+            folder: session.folder.clone(),
+            writes,
+            removes,
+            progress: (*progress).clone(),
+            code: options.code.clone(),
+            last: Mutex::default(),
+            planned: head.map(|head| (head.manifest().lineage, head.generation())),
+            state: session.states.path().to_owned(),
+        };
+        change.prepare(head).await?;
+        progress.begin(Phase::Commit, None);
+        let info = CommitInfo {
+            author: options.author.clone(),
+            caller: None,
+            operation: "sync".to_owned(),
+            message,
+            session: None,
+            key: None,
+            time: options.began,
+            deadline: COMMIT_TIME,
+        };
+        mirror.commit(&info, &change).await
+    }
+}
+
+/// The attempt that was committed. Only a commit with a key is replayed.
+const fn attempt_of(committed: &Committed<Arc<SyncAttempt>>) -> Option<&Arc<SyncAttempt>> {
+    match committed {
+        Committed::New(_, attempt) | Committed::Unchanged(_, attempt) => Some(attempt),
+        Committed::Replayed { .. } => None,
+    }
 }
 
 /// The mirror's attachments that have the content of one to write, which was moved or copied.

@@ -4,6 +4,7 @@ use atlas_mirror::manifest::Changes;
 use atlas_mirror::{Collected, Repaired, Snapshot};
 use serde::Serialize;
 
+use crate::merging::Merged;
 use crate::outcome::Changed;
 use crate::pull::Conflicted;
 use crate::report::{Reason, Skipped};
@@ -44,7 +45,10 @@ pub struct Summary {
     /// Skipped files and folders, and notes stored as attachments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
-    /// Paths that changed on both sides.
+    /// Files that both sides changed, and that were merged; in a dry run those that would be.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<Merged>,
+    /// Paths that changed on both sides, and were not merged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<Conflicted>,
     /// The result of the garbage collection, if there was one.

@@ -1,5 +1,6 @@
 //! One sync: the mirror's changes go to the folder, and the folder's changes go to the mirror.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use atlas_mirror::{Mirror, MirrorError, Snapshot};
 
 use crate::attachment_texts;
 use crate::blocking::blocking;
-use crate::change::Write;
+use crate::change::{Fingerprint, Write};
 use crate::compare;
 use crate::conflict;
 use crate::error::SyncError;
@@ -15,13 +16,14 @@ use crate::guard::{Danger, FileKind, Loss, Side};
 use crate::head::{self, Heads};
 use crate::join;
 use crate::make_room;
+use crate::merging::{self, Merge};
 use crate::options::SyncOptions;
 use crate::outcome::{self, Outcome};
 use crate::past;
-use crate::plan::{Lost, SyncPlan};
+use crate::plan::{Lost, PathPlan, SyncPlan};
 use crate::progress::{Phase, Progress};
 use crate::pull::{self, Conflicted, Pulled, Puller};
-use crate::push::{Pushed, push};
+use crate::push::{Pushed, push, push_merges};
 use crate::reading;
 use crate::recovery;
 use crate::repair;
@@ -144,6 +146,10 @@ async fn round(
         plan = read_new(session, plan, progress).await?;
         join::check(&plan, session.folder.path())?;
     }
+    if let Some(head) = head.as_ref().filter(|_| options.merge && !options.push_only) {
+        let (folder, last, time_zone) = (&session.folder, last.as_deref(), &options.time_zone);
+        merging::plan_merges(&mut plan, &merging::Sources { mirror, folder, last, head, time_zone }).await?;
+    }
     summary.unchanged = plan.unchanged;
     summary.skipped.extend_from_slice(&plan.skipped);
     if options.tree == Tree::Code {
@@ -157,6 +163,7 @@ async fn round(
         summary.pushed = plan.pushes();
         summary.waiting = plan.waiting;
         summary.changed = outcome::planned(&plan);
+        summary.merged = plan.merges().map(|(_, path, merge)| merge.described(&path.path)).collect();
         summary.describe(head.as_deref());
         return Ok(Round::Done(Box::new(summary)));
     }
@@ -180,9 +187,21 @@ async fn round(
         let puller = Puller { mirror, snapshot, folder, folders: &folders, time_zone, progress };
         pulled = puller.run(&plan).await?;
     }
-    let pushed = push(mirror, session, options, progress, &plan, &pulled, head).await?;
+    let mut pushed = push(mirror, session, options, progress, &plan, &pulled, head).await?;
+    let committed = push_merges(mirror, session, options, progress, &plan, &mut pushed).await?;
+    let merged = match &pushed.after {
+        Some(snapshot) => {
+            let (folder, time_zone) = (&session.folder, options.time_zone.clone());
+            let puller = Puller { mirror, snapshot, folder, folders: &folders, time_zone, progress };
+            pull_merges(&puller, &plan, committed, &mut pulled).await?
+        }
+        None => BTreeMap::new(),
+    };
+    let is_merged = |(index, _, _): &(usize, &PathPlan, &Merge)| merged.contains_key(index);
+    let described = plan.merges().filter(is_merged).map(|(_, path, merge)| merge.described(&path.path));
+    summary.merged = described.collect();
     let Pushed { changes, after, alone, written, removed, copies, skipped } = pushed;
-    let outcome = Outcome { plan: &plan, pulled: pulled.done, written, removed, copies, alone };
+    let outcome = Outcome { plan: &plan, pulled: pulled.done, written, removed, copies, merged, alone };
     (summary.pulled, summary.pushed) = (pulled.changes, changes);
     summary.conflicts.append(&mut pulled.conflicts);
     summary.skipped.extend(pulled.skipped.into_iter().chain(skipped));
@@ -202,6 +221,24 @@ async fn round(
         }
     }
     Ok(Round::Done(Box::new(summary)))
+}
+
+/// Brings the `committed` merges, by their index, into the folder; adds the changes to `pulled`. Returns all of them, with the folder's new files
+/// where they were written.
+async fn pull_merges(
+    puller: &Puller<'_>,
+    plan: &SyncPlan,
+    committed: Vec<usize>,
+    pulled: &mut Pulled,
+) -> Result<BTreeMap<usize, Option<Fingerprint>>, SyncError> {
+    if committed.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let mut brought = puller.run(&plan.pulls_of_merges(&committed)).await?;
+    pulled.changes.changed += brought.changes.changed;
+    pulled.waiting += brought.waiting;
+    pulled.skipped.append(&mut brought.skipped);
+    Ok(committed.into_iter().enumerate().map(|(at, index)| (index, brought.done.remove(&at).flatten())).collect())
 }
 
 /// Restores the files of a killed sync.

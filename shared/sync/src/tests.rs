@@ -9,12 +9,14 @@ mod exports;
 mod folders;
 mod guards;
 mod hazards;
+mod merges;
 mod publishing;
 mod pulls;
 mod pushing;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -175,6 +177,29 @@ impl<F: Fn() + Send + Sync> Progress for When<F> {
     fn advance(&self, _: u64) {
         self.count(&mut self.calls.lock().unwrap());
     }
+}
+
+/// Does something at the `which`th beginning of a phase, counted from 1.
+struct Beginnings<F> {
+    phase: Phase,
+    which: usize,
+    begun: AtomicUsize,
+    act: F,
+}
+
+/// Does `act` at the `which`th beginning of `phase`, counted from 1.
+fn at_beginning<F: Fn() + Send + Sync + 'static>(phase: Phase, which: usize, act: F) -> Arc<dyn Progress> {
+    Arc::new(Beginnings { phase, which, begun: AtomicUsize::new(0), act })
+}
+
+impl<F: Fn() + Send + Sync> Progress for Beginnings<F> {
+    fn begin(&self, phase: Phase, _: Option<u64>) {
+        if phase == self.phase && self.begun.fetch_add(1, Ordering::Relaxed) + 1 == self.which {
+            (self.act)();
+        }
+    }
+
+    fn advance(&self, _: u64) {}
 }
 
 /// The number of pushed files, as (added, changed, removed).

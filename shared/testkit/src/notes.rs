@@ -74,11 +74,12 @@ impl ChangeSet for Put {
     type Outcome = ();
 
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<()>, MirrorError> {
-        let mut derived = delete(head, self.notes.keys()).await?;
+        let (mut derived, replaces) = delete(head, self.notes.keys()).await?;
         let replaced = derived.changes.removed;
         let put = self.notes.len() as u64;
         let built = || segment(self.notes.iter().map(|(path, text)| (path.as_str(), text.as_str())));
-        derived.segments.push(self.segment.get_or_init(built).clone());
+        let replaces = if self.notes.len() == 1 { replaces } else { 0 };
+        derived.segments.push(NewSegment { replaces, ..self.segment.get_or_init(built).clone() });
         derived.changes = Changes { added: put - replaced, changed: replaced, removed: 0 };
         derived.totals = totals(derived.totals.notes + put);
         derived.result = Some(serde_json::json!({ "put": put }));
@@ -95,7 +96,7 @@ impl ChangeSet for Attach {
     type Outcome = ();
 
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<()>, MirrorError> {
-        let mut derived = delete(head, [&self.0]).await?;
+        let (mut derived, _) = delete(head, [&self.0]).await?;
         let mut builder = Builder::new().unwrap();
         builder
             .push(&Document {
@@ -126,7 +127,7 @@ impl ChangeSet for Delete {
 
     /// Does nothing if the note does not exist.
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<()>, MirrorError> {
-        let derived = delete(head, [&self.0]).await?;
+        let (derived, _) = delete(head, [&self.0]).await?;
         Ok(Some(derived).filter(|derived| derived.changes.removed > 0).into())
     }
 }
@@ -265,21 +266,23 @@ async fn live(
     Ok((records, other))
 }
 
-/// The tombstones for `paths`; a segment without live documents is dropped.
+/// The tombstones for `paths`, and the newest generation that wrote one of them; a segment without live documents is dropped.
 async fn delete(
     head: Option<&Arc<Snapshot>>,
     paths: impl IntoIterator<Item = &String>,
-) -> Result<Derived, MirrorError> {
-    let Some(head) = head else { return Ok(Derived::default()) };
+) -> Result<(Derived, u64), MirrorError> {
+    let Some(head) = head else { return Ok((Derived::default(), 0)) };
+    let mut newest = 0;
     let mut dead: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
     for path in paths {
         for (segment, entry) in head.segments().iter().enumerate().filter(|(_, entry)| entry.layout.may_hold(path)) {
             let fault = |error| head.fault(segment, error);
             let Some((part, first)) = entry.layout.record_page(path).map_err(fault)? else { continue };
             let parts = head.load(&[(segment, part)]).await?;
-            if let Some((index, _)) = parts[0].record_page().and_then(|page| page.find(path)).map_err(fault)? {
+            if let Some((index, record)) = parts[0].record_page().and_then(|page| page.find(path)).map_err(fault)? {
                 let document = first + index as u32;
                 if head.is_live(segment, document) {
+                    newest = newest.max(entry.written_at(&record));
                     dead.entry(segment).or_default().push(document);
                 }
             }
@@ -297,7 +300,7 @@ async fn delete(
             derived.deleted.push((entry.id, documents));
         }
     }
-    Ok(derived)
+    Ok((derived, newest))
 }
 
 fn totals(notes: u64) -> Totals {

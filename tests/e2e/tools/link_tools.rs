@@ -155,7 +155,7 @@ async fn a_hub_loses_the_links_that_a_policy_names() {
         assert_eq!(by_flags(flags).await, (json!(kind), lines.to_vec()));
     }
     let stale = json!({ "path": "hub.md", "prev_hash": "0".repeat(64) });
-    assert_eq!(agent.refused("prune_hub_links", stale).await, "precondition_failed");
+    assert_eq!(agent.refused("prune_hub_links", stale).await, "note_changed");
     let neither = json!({ "path": "hub.md", "remove_unresolved": false, "remove_duplicates": false });
     assert_eq!(agent.refused("prune_hub_links", neither).await, "invalid_input");
     let both = json!({ "path": "hub.md", "policy": bare, "remove_duplicates": true });
