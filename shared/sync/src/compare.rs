@@ -15,7 +15,7 @@ pub struct Item {
     pub path: String,
     /// The last version that was equal on both sides.
     pub entry: Option<Entry>,
-    /// If the state has none: the folder's version, if the mirror had it once.
+    /// The folder's version, if the mirror had it once and the folder has not been changed since.
     pub past: Version,
     /// The folder's version.
     pub found: InFolder,
@@ -39,7 +39,7 @@ pub enum InFolder {
 impl Item {
     /// The last version that was equal on both sides.
     pub fn ancestor(&self) -> Version {
-        self.entry.as_ref().map(|entry| entry.sha256).or(self.past)
+        self.past.or_else(|| self.entry.as_ref().map(|entry| entry.sha256))
     }
 }
 

@@ -218,7 +218,7 @@ async fn bases(
     let unknown: Vec<&Candidate> = candidates.iter().filter(|candidate| !is_known(candidate)).collect();
     let mut wanted = past::Wanted::default();
     for Candidate { path, ancestor, theirs, .. } in unknown {
-        wanted.add(theirs.replaces, theirs.generation, path.clone(), *ancestor);
+        wanted.add(theirs, path.clone(), *ancestor);
     }
     for (generation, paths) in past::generations_with(sources.mirror, wanted).await? {
         let Some(snapshot) = sources.mirror.at(generation).await? else { continue };

@@ -132,8 +132,9 @@ async fn round(
         }
         false => entries,
     };
-    // With a settled state, unlisted paths existed nowhere.
-    let knows_all = !is_later && session.before.as_ref().is_some_and(|before| before.settled);
+    // With a settled state, unlisted paths existed nowhere, unless a sync was killed since, which may have brought some.
+    let is_settled = session.before.as_ref().is_some_and(|before| before.settled);
+    let knows_all = !is_later && is_settled && !session.was_interrupted;
     let past = Some(mirror).filter(|_| !knows_all && !options.push_only);
     let plan = planned(past, session, scan, entries, heads, options, progress).await?;
     let (mut plan, vanished) = check_losses(session, options, plan, progress).await?;
@@ -300,7 +301,7 @@ async fn planned(
     })
     .await?;
     if let Some(mirror) = past {
-        past::recall(mirror, &heads, &mut items, &contents).await?;
+        past::recall(mirror, &heads, &mut items, &contents, session.was_interrupted).await?;
     }
     let folder = session.folder.clone();
     blocking(move || Ok(SyncPlan::of(items, contents, heads, &folder))).await

@@ -116,6 +116,18 @@ fn histories_that_failed_once() {
         Collect,
         Damaged(Kind::Blob(0), Damage::Missing, 1),
     ]);
+    // A killed sync brought an older version, which the folder still has.
+    play(&[AgentAppends(0, 5), PersonWrites(0, 0), SyncKilled(0, Op::Put, 0, false), AgentAppends(0, 5)]);
+    play(&[PersonPrepends(1, 1), PersonWrites(0, 0), Sync(0), SyncKilled(1, Op::Create, 0, false), PersonWrites(0, 0)]);
+    play(&[
+        PersonPrepends(0, 3),
+        SyncMeanwhileAgent(0, Phase::Index, 2),
+        PersonWrites(0, 0),
+        SyncKilled(0, Op::Create, 0, false),
+        AgentAppends(0, 2),
+    ]);
+    // The state does not know that the note was deleted and written anew.
+    play(&[AgentDeletes(0, 0), LoseState(0), AgentAppends(0, 0)]);
     // A bit of the format's version.
     play(&[PersonWrites(0, 0), Sync(0), Damaged(Kind::Segment(0), Damage::Flipped(11), 0)]);
     for segment in 0..4 {

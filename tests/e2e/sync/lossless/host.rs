@@ -88,8 +88,16 @@ impl Host {
             && fs::create_dir_all(root.join(to).parent().unwrap()).is_ok()
             && fs::rename(root.join(from), root.join(to)).is_ok()
         {
-            let moved = self.unsynced.remove(from).unwrap_or_default();
-            self.unsynced.insert(to.to_owned(), moved);
+            self.unsynced.remove(to);
+            // It may have been a folder.
+            let below = format!("{from}/");
+            let is_moved = |path: &String| path == from || path.starts_with(&below);
+            let moved: Vec<String> = self.unsynced.keys().filter(|path| is_moved(path)).cloned().collect();
+            for path in moved {
+                let blocks = self.unsynced.remove(&path).unwrap_or_default();
+                self.unsynced.insert(format!("{to}{}", &path[from.len()..]), blocks);
+            }
+            self.unsynced.entry(to.to_owned()).or_default();
         }
     }
 

@@ -33,12 +33,14 @@ impl World {
         self.bucket.pass(Duration::from_secs(31 * 24 * 3600));
         self.owed.retain(|block| there.contains(block));
         self.backup = None;
+        self.has_all_history = false;
         self.synced(0, &SyncPlan { collect: true, ..SyncPlan::default() });
     }
 
     pub(super) fn restore(&mut self) {
         let Some((objects, owed)) = self.backup.clone() else { return };
         self.bucket.put_back(objects);
+        self.has_all_history = false;
         self.is_only_in_folders_but_for(&owed);
         self.owed = owed;
     }
@@ -67,6 +69,7 @@ impl World {
         let is_traceless =
             kind == Kind::NewestAndLatest || (kind == Kind::NewestManifest && newest.is_some() && hint != newest);
         self.was_damaged = true;
+        self.has_all_history = false;
         self.bucket.damage(kind, damage);
         let told = Arc::new(Told::default());
         let meanwhile: Option<Arc<dyn Progress>> = Some(told.clone());

@@ -20,12 +20,14 @@ pub const HOSTS: usize = 3;
 pub enum Step {
     PersonWrites(usize, usize),
     PersonAppends(usize, usize),
+    PersonPrepends(usize, usize),
     PersonDeletes(usize, usize),
     PersonRenames(usize, usize, usize),
     AgentReads(usize, usize),
     /// The agent creates it, or replaces the version that it saw last.
     AgentPuts(usize, usize),
     AgentAppends(usize, usize),
+    AgentPrepends(usize, usize),
     AgentDeletes(usize, usize),
     AgentMoves(usize, usize, usize),
     /// The agent forgets the mirror.
@@ -77,6 +79,7 @@ pub fn of_people() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (host(), note()).prop_map(|(host, note)| PersonWrites(host, note)),
         3 => (host(), note()).prop_map(|(host, note)| PersonAppends(host, note)),
+        3 => (host(), note()).prop_map(|(host, note)| PersonPrepends(host, note)),
         2 => (host(), note()).prop_map(|(host, note)| PersonDeletes(host, note)),
         1 => (host(), note(), note()).prop_map(|(host, from, to)| PersonRenames(host, from, to)),
     ]
@@ -87,6 +90,7 @@ pub fn of_agents() -> impl Strategy<Value = Step> {
         2 => (agent(), note()).prop_map(|(agent, note)| AgentReads(agent, note)),
         4 => (agent(), note()).prop_map(|(agent, note)| AgentPuts(agent, note)),
         3 => (agent(), note()).prop_map(|(agent, note)| AgentAppends(agent, note)),
+        2 => (agent(), note()).prop_map(|(agent, note)| AgentPrepends(agent, note)),
         2 => (agent(), note()).prop_map(|(agent, note)| AgentDeletes(agent, note)),
         1 => (agent(), note(), note()).prop_map(|(agent, from, to)| AgentMoves(agent, from, to)),
         1 => agent().prop_map(AgentRestarts),

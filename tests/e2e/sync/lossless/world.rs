@@ -40,6 +40,10 @@ pub struct World {
     pub(super) backup: Option<(Vec<(object_store::path::Path, Bytes)>, Blocks)>,
     /// Whether the store was ever damaged, so that some history may be unreadable.
     pub(super) was_damaged: bool,
+    /// Whether the mirror has all versions that it ever had.
+    pub(super) has_all_history: bool,
+    /// Conflict copies beside files that their person had not touched.
+    useless: Vec<String>,
 }
 
 impl World {
@@ -60,6 +64,8 @@ impl World {
             replaced: Blocks::new(),
             backup: None,
             was_damaged: false,
+            has_all_history: true,
+            useless: Vec::new(),
         };
         world.person_writes(0, 0);
         world.person_writes(0, 2);
@@ -72,12 +78,14 @@ impl World {
     pub fn take(&mut self, step: Step) {
         match step {
             Step::PersonWrites(host, note) => self.person_writes(host, note),
-            Step::PersonAppends(host, note) => self.person_appends(host, note),
+            Step::PersonAppends(host, note) => self.person_adds(host, note, |text, block| text + block),
+            Step::PersonPrepends(host, note) => self.person_adds(host, note, |text, block| block.to_owned() + &text),
             Step::PersonDeletes(host, note) => self.person_deletes(host, note),
             Step::PersonRenames(host, from, to) => self.person_renames(host, from, to),
             Step::AgentReads(agent, note) => self.agent_reads(agent, note),
             Step::AgentPuts(agent, note) => self.agent_puts(agent, note),
             Step::AgentAppends(agent, note) => self.agent_appends(agent, note),
+            Step::AgentPrepends(agent, note) => self.agent_prepends(agent, note),
             Step::AgentDeletes(agent, note) => self.agent_deletes(agent, note),
             Step::AgentMoves(agent, from, to) => self.agent_moves(agent, from, to),
             Step::AgentRestarts(agent) => self.agents[agent] = self.bucket.client(),
@@ -116,6 +124,9 @@ impl World {
         });
         if !rests {
             return Err("folders and mirror do not come to rest".to_owned());
+        }
+        if !self.useless.is_empty() {
+            return Err(format!("useless conflict copies: {:?}", self.useless));
         }
         let history = self.bucket.history(self.was_damaged);
         let head: BTreeMap<_, _> =
@@ -159,9 +170,9 @@ impl World {
         self.hosts[host].unsynced.insert(NOTES[note].to_owned(), Blocks::from([block]));
     }
 
-    fn person_appends(&mut self, host: usize, note: usize) {
+    fn person_adds(&mut self, host: usize, note: usize, added: impl Fn(String, &str) -> String) {
         let block = self.block('p');
-        let text = self.hosts[host].text(NOTES[note]) + &block;
+        let text = added(self.hosts[host].text(NOTES[note]), &block);
         self.makes_room(host, note);
         save(&self.hosts[host].root(), NOTES[note], &text, self.written);
         self.hosts[host].unsynced.entry(NOTES[note].to_owned()).or_default().insert(block);
@@ -236,6 +247,13 @@ impl World {
         self.agent_is_told(agent, note, &reply, block);
     }
 
+    fn agent_prepends(&mut self, agent: usize, note: usize) {
+        let block = self.block('a');
+        let edits = json!({ "edits": [{ "op": "prepend", "text": block }] });
+        let reply = self.send(agent, Method::PATCH, note, &[], &edits);
+        self.agent_is_told(agent, note, &reply, block);
+    }
+
     fn agent_is_told(&mut self, agent: usize, note: usize, reply: &Reply, block: String) {
         self.remember(agent, note, reply);
         if reply.status.is_success() {
@@ -259,7 +277,10 @@ impl World {
             save(&root, NOTES[note], &text, number);
             *told.lock().unwrap() = Some(over);
         };
+        let useless = self.useless.len();
         self.synced(host, &SyncPlan::meanwhile(phase, 0, act));
+        // The person touched the note meanwhile.
+        self.useless.truncate(useless);
         if let Some(over) = &*saved.lock().unwrap() {
             self.replaced(blocks(over).unwrap_or_default());
             // Their earlier save is overwritten, and this sync may or may not have carried it.
@@ -348,6 +369,9 @@ impl World {
                 }
                 Err(_) => return None,
             };
+            let is_touched = |path: &String| self.hosts[host].unsynced.contains_key(path);
+            let untouched = summary.conflicts.iter().filter(|one| !one.is_folder && !is_touched(&one.path));
+            self.useless.extend(untouched.filter(|_| self.has_all_history).map(|one| one.path.clone()));
             self.carried(host, &summary);
             return Some(summary);
         }
