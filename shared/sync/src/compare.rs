@@ -21,6 +21,8 @@ pub struct Item {
     pub found: InFolder,
     /// The mirror's version.
     pub head: Version,
+    /// Whether the folder's rules exclude it.
+    pub is_ignored: bool,
 }
 
 /// The state of a path in the folder.
@@ -46,7 +48,7 @@ impl Item {
 /// Compares a scan with the `entries` of the last sync and with the mirror. With `checksum` every file must be read.
 /// Returns all paths in order.
 pub fn compare(scan: Scan, entries: Vec<Entry>, heads: &Heads, tree: Tree, checksum: bool) -> Vec<Item> {
-    let Scan { files, unknown, .. } = scan;
+    let Scan { files, unknown, ignored, .. } = scan;
     let mut items = in_folder(files, entries, &unknown, tree, checksum);
     for item in &mut items {
         item.head = heads.version(&item.path, item.ancestor());
@@ -56,11 +58,15 @@ pub fn compare(scan: Scan, entries: Vec<Entry>, heads: &Heads, tree: Tree, check
     let only_head: Vec<Item> = only_head
         .filter_map(|(path, documents)| {
             let head = Some(documents.first()?.sha256);
-            let found = if unknown.holds(path) { InFolder::Unknown } else { InFolder::Nothing };
-            Some(Item { path: path.clone(), entry: None, past: None, found, head })
+            let is_unknown = unknown.holds(path) || tree == Tree::Vault && ignored.exclude(path);
+            let found = if is_unknown { InFolder::Unknown } else { InFolder::Nothing };
+            Some(Item { path: path.clone(), entry: None, past: None, found, head, is_ignored: false })
         })
         .collect();
     items.extend(only_head);
+    for item in items.iter_mut().filter(|item| matches!(item.found, InFolder::Unknown)) {
+        item.is_ignored = ignored.exclude(&item.path);
+    }
     items.sort_by(|a, b| a.path.cmp(&b.path));
     items
 }
@@ -103,6 +109,6 @@ fn in_folder(files: Vec<File>, entries: Vec<Entry>, unknown: &Unknown, tree: Tre
             (_, Some(entry)) => entry.path.clone(),
             (_, None) => continue,
         };
-        items.push(Item { path, entry, past: None, found, head: None });
+        items.push(Item { path, entry, past: None, found, head: None, is_ignored: false });
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! # Layout
 //! - [`rules`]: which files belong to the vault. [`folder`]: access to the vault's folder, which no path leaves.
-//!   [`scan`]: lists its files; of source code without those that `.gitignore` files exclude.
+//!   [`scan`]: lists its files, without those that `.atlasignore` files (of source code, `.gitignore` files) exclude.
 //! - [`state`]: the last versions that were equal on both sides. [`guard`]: stops a dangerous sync. [`head`]: the
 //!   mirror's documents.
 //! - [`compare`]: the versions of each path on both sides. [`decide`]: the action for one path. `plan`: the actions for
@@ -37,9 +37,9 @@ pub mod decide;
 pub mod error;
 pub mod export;
 pub mod folder;
-mod gitignore;
 pub mod guard;
 pub mod head;
+mod ignore_rules;
 mod join;
 mod make_room;
 mod merging;

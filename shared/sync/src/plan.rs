@@ -106,7 +106,14 @@ impl SyncPlan {
         plan.in_the_way = clashes.in_the_way;
         for (index, item) in items.into_iter().enumerate() {
             let ancestor = item.ancestor();
-            let Item { path, entry, found, head, .. } = item;
+            let Item { path, entry, found, head, is_ignored, .. } = item;
+            if is_ignored {
+                if head.is_some() {
+                    plan.skip(&path, Reason::Ignored);
+                }
+                plan.paths.push(PathPlan { path, entry, head, action: PathAction::Leave });
+                continue;
+            }
             let action = match head.filter(|_| clashes.displaced.contains(&index)) {
                 Some(_) => PathAction::Displace,
                 None => plan.action(found, contents.remove(&index), ancestor, head),

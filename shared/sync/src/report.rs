@@ -30,6 +30,11 @@ pub enum Reason {
     /// A cloud has it, and took it from this disk.
     #[error("it is in iCloud and not on this disk, so it stays in the mirror as it is; download it to sync it")]
     Elsewhere,
+    /// A file that the folder's rules exclude, and that the mirror has.
+    #[error(
+        "`.atlasignore` excludes it, so it is not synced; the mirror still has it as it was: `atlas purge` erases it there"
+    )]
+    Ignored,
     /// A symbolic link to a folder.
     #[error("it is a symbolic link to a folder, and those are not followed")]
     LinkToFolder,

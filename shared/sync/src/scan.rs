@@ -9,7 +9,7 @@ use cap_std::fs::{DirEntry, Metadata};
 
 use crate::error::SyncError;
 use crate::folder::{Folder, Stamp};
-use crate::gitignore::Gitignores;
+use crate::ignore_rules::IgnoreRules;
 use crate::progress::Progress;
 use crate::report::{Reason, Skipped};
 use crate::rules::{CONFIG_FILES, CONFIG_FOLDER, Class, Tree, of_placeholder};
@@ -50,6 +50,8 @@ pub struct Scan {
     pub unknown: Unknown,
     /// The folders.
     pub folders: Folders,
+    /// The rules that exclude files.
+    pub ignored: IgnoreRules,
 }
 
 /// Folders of the vault by their path, each with its spelling on the disk.
@@ -97,13 +99,13 @@ impl Unknown {
     }
 }
 
-/// Lists the files of `folder`, in order of their paths, without those that the `.gitignore` files of source code
-/// exclude.
+/// Lists the files of `folder`, in order of their paths, without those that its `.atlasignore` files exclude, or the `.gitignore` files of source
+/// code.
 ///
 /// # Errors [`SyncError::RootMissing`] when the folder itself cannot be completely listed.
 pub fn scan(folder: &Folder, tree: Tree, progress: &dyn Progress) -> Result<Scan, SyncError> {
-    let ignored = (tree == Tree::Code).then(Gitignores::default);
-    let mut walk = Walk { folder, tree, ignored, scan: Scan::default(), below: Vec::new() };
+    let scan = Scan { ignored: IgnoreRules::of(tree), ..Scan::default() };
+    let mut walk = Walk { folder, tree, scan, below: Vec::new() };
     let root = |error| SyncError::RootMissing { root: folder.path().to_owned(), error };
     walk.list("").map_err(root)?;
     walk.config();
@@ -122,7 +124,6 @@ pub fn scan(folder: &Folder, tree: Tree, progress: &dyn Progress) -> Result<Scan
 struct Walk<'a> {
     folder: &'a Folder,
     tree: Tree,
-    ignored: Option<Gitignores>,
     scan: Scan,
     /// Folders yet to be listed.
     below: Vec<String>,
@@ -131,10 +132,11 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Lists the folder at `path`, which is empty for the root. Entries before an error stay.
     fn list(&mut self, path: &str) -> io::Result<()> {
-        if let Some(ignored) = &mut self.ignored {
-            ignored.enter(&self.folder.dir, path)?;
-        }
         let entries = if path.is_empty() { self.folder.dir.entries()? } else { self.folder.dir.read_dir(path)? };
+        let entries: Vec<io::Result<DirEntry>> = entries.collect();
+        if entries.iter().flatten().any(|entry| self.scan.ignored.are_in(&entry.file_name())) {
+            self.scan.ignored.enter(&self.folder.dir, path)?;
+        }
         for entry in entries {
             let entry = entry?;
             let name = entry.file_name();
@@ -156,7 +158,11 @@ impl Walk<'_> {
             // Some file systems omit the type in a listing.
             file_type = entry.metadata().map_err(Reason::unreadable)?.file_type();
         }
-        if self.ignored.as_ref().is_some_and(|ignored| ignored.leave_out(on_disk, file_type.is_dir())) {
+        if self.scan.ignored.leave_out(on_disk, file_type.is_dir()) {
+            // What was mirrored before stays there: of source code it goes, since the folder always wins.
+            if self.tree == Tree::Vault {
+                self.scan.unknown.add(on_disk);
+            }
             return Ok(());
         }
         if file_type.is_dir() {

@@ -9,6 +9,7 @@ mod exports;
 mod folders;
 mod guards;
 mod hazards;
+mod ignored;
 mod merges;
 mod publishing;
 mod pulls;
