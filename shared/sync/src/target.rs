@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt as _, fchown};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -267,6 +268,7 @@ impl Unfinished {
             }
             ExpectedTarget::Version(version) => {
                 let aside = self.target.set_aside(path, version)?;
+                keep_owner(&aside.found, &self.file);
                 // Some file systems have no permissions.
                 let _ = aside.found.metadata().and_then(|found| self.file.set_permissions(found.permissions()));
                 if let Err(reason) = move_new(&self.staging, &self.name, &aside.parent, &aside.name) {
@@ -285,6 +287,20 @@ impl Drop for Unfinished {
     fn drop(&mut self) {
         // A finished file does not have this name any more.
         let _ = self.staging.remove_file(&self.name);
+    }
+}
+
+/// Gives the owner and group of the file that is replaced to the new one, as far as this process may.
+fn keep_owner(old: &File, new: &File) {
+    let (Ok(old), Ok(found)) = (old.metadata(), new.metadata()) else { return };
+    let group = (old.gid() != found.gid()).then(|| old.gid());
+    let owner = (old.uid() != found.uid()).then(|| old.uid());
+    if owner.is_none() && group.is_none() {
+        return;
+    }
+    // Nearly always only the group may be given away.
+    if fchown(new, owner, group).is_err() && fchown(new, None, group).is_err() {
+        tracing::debug!("a file has another owner or group than before");
     }
 }
 

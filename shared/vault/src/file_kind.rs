@@ -115,12 +115,56 @@ pub fn may_be_text(file_name: &str) -> bool {
 /// Whether a file of this name belongs to no vault, whatever folder it is in.
 #[must_use]
 pub fn is_junk(name: &str) -> bool {
-    JUNK.contains(&name) || name.starts_with(JUNK_PREFIX)
+    JUNK.contains(&name) || name.starts_with(JUNK_PREFIX) || is_temporary(name)
+}
+
+/// Whether a program that edits or carries files gives this name to a file of its own, for as long as it works.
+fn is_temporary(name: &str) -> bool {
+    let is_between =
+        |start: &str, end: &str| name.len() > start.len() + end.len() && name.starts_with(start) && name.ends_with(end);
+    // `.note.md.swp`; after it `.swo`, `.swn` and so on, down to `.swa`.
+    let is_swap = || {
+        let end =
+            name.strip_prefix('.').and_then(|name| name.rsplit_once(".sw")).map(|(stem, end)| (stem.is_empty(), end));
+        end.is_some_and(|(is_bare, end)| !is_bare && matches!(end.as_bytes(), [b'a'..=b'p' | b'x']))
+    };
+    // Vim, Emacs, LibreOffice, Office, Syncthing (two forms), Dropbox, and browsers. Of what may be a person's own file nothing is here.
+    is_swap()
+        || is_between("#", "#")
+        || name.starts_with(".#")
+        || is_between(".~lock.", "#")
+        || name.starts_with("~$")
+        || is_between(".syncthing.", ".tmp")
+        || is_between("~syncthing~", ".tmp")
+        || matches!(name, ".dropbox" | ".dropbox.attr")
+        || is_between("", ".crdownload")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_that_programs_make_while_they_work_belong_to_no_vault() {
+        for name in [
+            ".a.md.swp",
+            ".a.md.swo",
+            ".a.md.swx",
+            "#a.md#",
+            ".#a.md",
+            ".~lock.a.odt#",
+            "~$a.docx",
+            ".syncthing.a.md.tmp",
+            "~syncthing~a.md.tmp",
+            ".dropbox",
+            "a.zip.crdownload",
+        ] {
+            assert!(is_junk(name), "{name}");
+        }
+        for name in ["a.md", ".swp", "a.swp", ".a.swim", "#a.md", "a#", "~a.md", "a.part", "a.tmp", "a~", ".stignore"] {
+            assert!(!is_junk(name), "{name}");
+        }
+    }
 
     #[test]
     fn an_extension_says_whether_a_file_may_be_text() {

@@ -1,7 +1,7 @@
 //! Hazards of file systems, other programs and other hosts: no file is lost, and the sync settles.
 
 use std::fs::{self, File};
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::sync::Arc;
 
 use atlas_testkit::notes::Put;
@@ -142,6 +142,19 @@ async fn a_file_that_is_replaced_stays_as_private_as_it_was() {
     agent_puts(&host, Put::note("a.md", "the agent's")).await;
     host.sync().await.unwrap();
     assert_eq!((&host.vault.read("a.md")[..], mode()), (&b"the agent's"[..], 0o600));
+}
+
+#[tokio::test]
+async fn a_file_that_is_replaced_keeps_its_owner_and_group() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "a").note("z.md", "z")).await;
+    let path = host.vault.path("a.md");
+    // Only root may give files away; others have one owner for all of theirs.
+    let is_given = chown(&path, Some(4321), Some(1234)).is_ok();
+    agent_puts(&host, Put::note("a.md", "the agent's")).await;
+    host.sync().await.unwrap();
+    let found = fs::metadata(&path).unwrap();
+    assert_eq!(host.vault.read("a.md"), b"the agent's");
+    assert!(!is_given || (found.uid(), found.gid()) == (4321, 1234), "{}:{}", found.uid(), found.gid());
 }
 
 #[tokio::test]
