@@ -1,5 +1,6 @@
 //! `atlas`, the host program: one file for each command in [`commands`], wired to the library crates here.
 
+mod alerts;
 mod announce;
 mod app_requests;
 mod bar;

@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::alerts::AlertRules;
 use crate::features;
 use crate::output;
 use crate::rclone::RemoteControl;
@@ -41,6 +42,8 @@ pub(crate) struct SyncRules {
     /// Of files that both sides changed, merge those whose changes do not meet; or keep both versions of all
     #[arg(long, value_name = "WHICH", env = "ATLAS_MERGE", value_enum, default_value_t = MergeRule::Clean)]
     merge: MergeRule,
+    #[command(flatten)]
+    alerts: AlertRules,
 }
 
 /// Which files that both sides changed are merged.
@@ -123,6 +126,10 @@ impl Runner<'_> {
             // The other process reports the result.
             Ok(_) | Err(SyncError::Locked { .. }) => {}
             Err(error) => runs.failed(began, error),
+        }
+        if !options.dry_run {
+            let vault = self.location.vault.value.as_str();
+            self.rules.alerts.look(&result, vault, &options.root, &options.state, began).await;
         }
         let mut summary = result?;
         summary.duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);

@@ -1,0 +1,260 @@
+//! Tells a person when syncs fail or conflicts wait for some time, and when it is well again: by a program or a webhook.
+
+use std::error::Error;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use atlas_outbound::{Client, HeaderMap, HeaderValue, Method, Origin, Policy, Request, Trust, Url, header};
+use atlas_sync::{Summary, SyncError};
+use clap::Args;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::output;
+
+/// How long a program or a webhook may take.
+const MAX_TIME: Duration = Duration::from_secs(30);
+/// Most bytes of a webhook's answer.
+const MAX_ANSWER: usize = 64 << 10;
+/// Most bytes of the record.
+const MAX_RECORD: u64 = 4 << 10;
+/// How often a program is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Whom to tell, and when.
+#[derive(Debug, Args)]
+pub(crate) struct AlertRules {
+    /// Tell when syncs have failed or conflicts have waited for a while, and when it is well again: a program, which gets the event as JSON, or the http(s) address of a webhook
+    #[arg(long, value_name = "PROGRAM|URL", env = "ATLAS_ALERT", hide_env_values = true)]
+    alert: Option<String>,
+    /// Minutes of trouble before an alert
+    #[arg(long, value_name = "MINUTES", default_value_t = 60, value_parser = clap::value_parser!(u32).range(0..=525_600))]
+    alert_after: u32,
+}
+
+/// A trouble that lasts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Trouble {
+    since: Timestamp,
+    told: bool,
+}
+
+/// How a sync ended, for alerts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Ending {
+    Well,
+    Failed(String),
+    Conflicts(usize),
+}
+
+impl Ending {
+    /// [`None`] if another process syncs, which tells itself.
+    fn of(result: &Result<Summary, SyncError>) -> Option<Self> {
+        Some(match result {
+            Ok(summary) => match summary.copies.len() + summary.conflicts.len() {
+                0 => Self::Well,
+                count => Self::Conflicts(count),
+            },
+            Err(SyncError::Locked { .. }) => return None,
+            Err(error) => Self::Failed(error.to_string()),
+        })
+    }
+}
+
+/// An event to tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Event {
+    name: &'static str,
+    since: Timestamp,
+    message: String,
+}
+
+/// The trouble after a sync at `now`, and the event to tell, if it lasts for `after` or is over.
+fn next(
+    before: Option<Trouble>,
+    ending: &Ending,
+    now: Timestamp,
+    after: SignedDuration,
+) -> (Option<Trouble>, Option<Event>) {
+    let (name, message) = match ending {
+        Ending::Well => {
+            let event = before.filter(|before| before.told).map(|before| Event {
+                name: "well",
+                since: before.since,
+                message: "the vault is in sync again".to_owned(),
+            });
+            return (None, event);
+        }
+        Ending::Failed(reason) => ("failing", format!("syncs fail: {reason}")),
+        Ending::Conflicts(1) => ("conflicts", "a conflict waits for you: `atlas resolve` goes through it".to_owned()),
+        Ending::Conflicts(count) => {
+            ("conflicts", format!("{count} conflicts wait for you: `atlas resolve` goes through them"))
+        }
+    };
+    let trouble = before.unwrap_or(Trouble { since: now, told: false });
+    // A clock that was set back does not tell earlier.
+    let is_due = !trouble.told && now.duration_since(trouble.since) >= after;
+    let event = is_due.then(|| Event { name, since: trouble.since, message });
+    (Some(Trouble { told: trouble.told || is_due, ..trouble }), event)
+}
+
+impl AlertRules {
+    /// Looks at how a sync of `vault` ended, and tells what is to be told. The record is kept in the folder `state`.
+    pub(crate) async fn look(
+        &self,
+        result: &Result<Summary, SyncError>,
+        vault: &str,
+        folder: &Path,
+        state: &Path,
+        now: Timestamp,
+    ) {
+        let (Some(to), Some(ending)) = (&self.alert, Ending::of(result)) else { return };
+        let record = state.join("alert.json");
+        let before = read(&record);
+        let after = SignedDuration::from_mins(i64::from(self.alert_after));
+        let (trouble, event) = next(before.clone(), &ending, now, after);
+        if let Some(Event { name, since, message }) = event {
+            let event = json!({
+                "event": name, "vault": vault, "folder": folder.display().to_string(), "since": since, "time": now, "message": message,
+            });
+            if let Err(error) = tell(to, &event).await {
+                // It is tried again after the next sync.
+                output::note(format_args!("nobody could be told that {message}: {error}"));
+                return;
+            }
+        }
+        if trouble != before {
+            keep(&record, trouble.as_ref());
+        }
+    }
+}
+
+async fn tell(to: &str, event: &Value) -> Result<(), Box<dyn Error>> {
+    if to.starts_with("http://") || to.starts_with("https://") {
+        return post(to, event).await;
+    }
+    let (program, event) = (PathBuf::from(to), event.clone());
+    tokio::task::spawn_blocking(move || run(&program, &event).map_err(|error| error.to_string())).await??;
+    Ok(())
+}
+
+async fn post(to: &str, event: &Value) -> Result<(), Box<dyn Error>> {
+    let url: Url = to.parse().map_err(|_| "write --alert as an address such as https://host/path")?;
+    let origin = Origin::of(&url).ok_or("write --alert as an address such as https://host/path")?;
+    let policy = Policy { origins: vec![origin], trust: Trust::Machine, max_time: MAX_TIME, max_bytes: MAX_ANSWER };
+    let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
+    let body = event.to_string().into();
+    let answer = Client::new(policy).send(Request { method: Method::POST, url, headers, body, max_time: None }).await?;
+    if answer.status.is_success() { Ok(()) } else { Err(format!("the webhook answered {}", answer.status).into()) }
+}
+
+/// Runs `program` with the event on its standard input, and in `ATLAS_ALERT_EVENT` and `ATLAS_ALERT_MESSAGE`.
+fn run(program: &Path, event: &Value) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let text = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
+    let mut child = Command::new(program)
+        .env("ATLAS_ALERT_EVENT", text("event"))
+        .env("ATLAS_ALERT_MESSAGE", text("message"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()?;
+    if let Some(mut input) = child.stdin.take() {
+        // A program need not read it. An event fits into the pipe.
+        let _ = input.write_all(event.to_string().as_bytes());
+    }
+    let status = wait(&mut child)?;
+    if status { Ok(()) } else { Err(format!("{} failed", program.display()).into()) }
+}
+
+/// Whether it ended well; after [`MAX_TIME`] it is killed.
+fn wait(child: &mut Child) -> Result<bool, Box<dyn Error + Send + Sync>> {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status.success());
+        }
+        if begun.elapsed() > MAX_TIME {
+            child.kill()?;
+            child.wait()?;
+            return Err(format!("it took more than {} s", MAX_TIME.as_secs()).into());
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+fn read(record: &Path) -> Option<Trouble> {
+    let is_small = fs::metadata(record).is_ok_and(|found| found.len() <= MAX_RECORD);
+    if is_small { serde_json::from_slice(&fs::read(record).ok()?).ok() } else { None }
+}
+
+fn keep(record: &Path, trouble: Option<&Trouble>) {
+    let kept = match trouble {
+        None => fs::remove_file(record),
+        Some(trouble) => serde_json::to_vec(trouble).map_err(Into::into).and_then(|bytes| fs::write(record, bytes)),
+    };
+    if let Err(error) = kept {
+        tracing::debug!(path = %record.display(), %error, "what was told of the sync was not kept");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(minute: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + minute * 60).unwrap()
+    }
+
+    /// The names of the events that are told after syncs that end so, one a minute, if trouble is told after three.
+    fn told(endings: &[Ending]) -> Vec<Option<&'static str>> {
+        let mut trouble = None;
+        let step = |(minute, ending): (usize, &Ending)| {
+            let (after, event) = next(trouble.take(), ending, at(minute as i64), SignedDuration::from_mins(3));
+            trouble = after;
+            event.map(|event| event.name)
+        };
+        endings.iter().enumerate().map(step).collect()
+    }
+
+    #[test]
+    fn trouble_is_told_once_when_it_lasts_and_its_end_too() {
+        let failed = || Ending::Failed("the store is gone".to_owned());
+        let all = [failed(), failed(), failed(), failed(), failed(), Ending::Conflicts(2), Ending::Well, Ending::Well];
+        assert_eq!(told(&all), [None, None, None, Some("failing"), None, None, Some("well"), None]);
+        // What is over before it is told is not told at all.
+        assert_eq!(told(&[failed(), failed(), Ending::Well, failed(), failed()]), [None; 5]);
+        // One trouble after the other is one trouble.
+        let both = [failed(), failed(), Ending::Conflicts(1), Ending::Conflicts(1)];
+        assert_eq!(told(&both), [None, None, None, Some("conflicts")]);
+    }
+
+    #[tokio::test]
+    async fn a_program_gets_the_event_and_a_failing_one_is_tried_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("tell");
+        let script = |text: &str| {
+            fs::write(&program, format!("#!/bin/sh\n{text}\n")).unwrap();
+            fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        };
+        let rules = AlertRules { alert: Some(program.display().to_string()), alert_after: 0 };
+        let failed = Err(SyncError::Locked { lock: "x".into() });
+        rules.look(&failed, "main", folder.path(), folder.path(), at(0)).await;
+        assert!(read(&folder.path().join("alert.json")).is_none(), "another process syncs");
+        let conflict = Ok(Summary { copies: vec!["a (conflict).md".to_owned()], ..Summary::default() });
+        script("exit 1");
+        rules.look(&conflict, "main", folder.path(), folder.path(), at(1)).await;
+        assert!(read(&folder.path().join("alert.json")).is_none(), "nobody was told");
+        script(&format!("cat > {0}/event; echo \"$ATLAS_ALERT_EVENT\" > {0}/name", folder.path().display()));
+        rules.look(&conflict, "main", folder.path(), folder.path(), at(2)).await;
+        let event: Value = serde_json::from_slice(&fs::read(folder.path().join("event")).unwrap()).unwrap();
+        assert_eq!((&event["event"], &event["vault"]), (&json!("conflicts"), &json!("main")));
+        assert_eq!(fs::read_to_string(folder.path().join("name")).unwrap(), "conflicts\n");
+        rules.look(&Ok(Summary::default()), "main", folder.path(), folder.path(), at(3)).await;
+        assert_eq!(fs::read_to_string(folder.path().join("name")).unwrap(), "well\n");
+        assert!(read(&folder.path().join("alert.json")).is_none());
+    }
+}
