@@ -27,6 +27,7 @@
 //! - [`links`](mod@links): the links of a file of any kind
 //! - [`file_kind`]: which other files are text, and which belong to no vault
 //! - [`pages`]: pages of text that was read in other files
+//! - [`yaml`](mod@yaml): YAML, and changes to it
 //! - `lines`: lines and their numbers
 
 mod block_id;
@@ -66,6 +67,7 @@ pub mod task;
 pub mod template;
 mod wikilink;
 pub mod words;
+pub mod yaml;
 
 pub use fold::{fold, fold_bytes_into, fold_char, fold_into};
 pub use links::links;
