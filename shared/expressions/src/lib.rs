@@ -8,7 +8,7 @@
 //! - [`pages`]: where rows come from
 //! - [`plan`]: what an index can decide of a filter
 //! - [`inline`]: fields within the text of notes
-//! - [`dql`]: queries of Dataview; [`base`]: documents of Bases
+//! - [`dql`]: queries of Dataview; [`base`]: documents of Bases; [`render`]: what both give, as markdown
 
 pub mod base;
 pub(crate) mod collate;
@@ -21,6 +21,7 @@ pub(crate) mod numbers;
 pub mod pages;
 pub mod plan;
 pub(crate) mod regexes;
+pub mod render;
 pub mod show;
 pub mod syntax;
 pub mod time;

@@ -24,7 +24,7 @@
 //! - [`canvas`]: canvases, and changes to them; [`excalidraw`]: drawings of the plugin Excalidraw
 //! - [`json_text`]: changes a JSON text value by value; `json_items`: lists of objects with ids in it
 //! - [`lz_string`]: the compression of drawings
-//! - [`links`](mod@links): the links of a file of any kind
+//! - [`links`](mod@links): the links of a file of any kind; [`queries`](mod@queries): queries in a note
 //! - [`file_kind`]: which other files are text, and which belong to no vault
 //! - [`pages`]: pages of text that was read in other files
 //! - [`yaml`](mod@yaml): YAML, and changes to it
@@ -56,6 +56,7 @@ pub mod merge;
 pub mod note;
 pub mod pages;
 pub mod path;
+pub mod queries;
 pub mod quickadd;
 pub mod relink;
 pub mod remove_links;
