@@ -7,7 +7,7 @@
 //! - [`eval`]: the evaluator, its limits, the rules of operators, and the functions of both languages
 //! - [`pages`]: where rows come from
 //! - [`plan`]: what an index can decide of a filter
-//! - [`inline`]: fields within the text of notes
+//! - [`inline`]: fields within the text of notes; [`properties`]: those before it
 //! - [`dql`]: queries of Dataview; [`base`]: documents of Bases; [`render`]: what both give, as markdown
 
 pub mod base;
@@ -20,6 +20,7 @@ pub mod inline;
 pub(crate) mod numbers;
 pub mod pages;
 pub mod plan;
+pub mod properties;
 pub(crate) mod regexes;
 pub mod render;
 pub mod show;

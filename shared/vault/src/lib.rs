@@ -72,7 +72,7 @@ pub mod yaml;
 
 pub use fold::{fold, fold_bytes_into, fold_char, fold_into};
 pub use links::links;
-pub use note::{BlockId, Frontmatter, FrontmatterError, Heading, Link, LinkKind, Note, Tag, Task, anchor, parse};
+pub use note::{BlockId, Frontmatter, FrontmatterError, Heading, Item, Link, LinkKind, Note, Tag, Task, anchor, parse};
 pub use path::{PathError, VaultPath};
 pub use tag::tag_name;
 pub use words::words;
