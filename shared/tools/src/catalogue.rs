@@ -121,6 +121,11 @@ macro_rules! every_operation {
             crate::excalidraw::read_excalidraw::ReadExcalidraw,
             crate::excalidraw::create_excalidraw::CreateExcalidraw,
             crate::excalidraw::update_excalidraw::UpdateExcalidraw,
+            // bases
+            crate::bases::read_base::ReadBase,
+            crate::bases::create_base::CreateBase,
+            crate::bases::update_base::UpdateBase,
+            crate::bases::query_base::QueryBase,
             // bundles
             crate::bundles::bundle_folder::BundleFolder,
             crate::bundles::bundle_files::BundleFiles,

@@ -186,9 +186,7 @@ impl Source {
                 )
             }
             Self::Not(inner) => Found::Not(Box::new(inner.find(evaluator)?)),
-            Self::And(left, right) => {
-                Found::And(Box::new(left.find(evaluator)?), Box::new(right.find(evaluator)?))
-            }
+            Self::And(left, right) => Found::And(Box::new(left.find(evaluator)?), Box::new(right.find(evaluator)?)),
             Self::Or(left, right) => Found::Or(Box::new(left.find(evaluator)?), Box::new(right.find(evaluator)?)),
         })
     }

@@ -83,7 +83,8 @@ impl Operation for CreateCanvas {
         check_count("nodes", nodes.len())?;
         check_count("edges", edges.len())?;
         let make = |before: &str| {
-            let created = canvas::create(&nodes, &edges, seed(&path, before)).map_err(|error| refused(&path, &error))?;
+            let created =
+                canvas::create(&nodes, &edges, seed(&path, before)).map_err(|error| refused(&path, &error))?;
             Ok((created.text, (created.nodes_added, created.edges_added.len())))
         };
         let Answer { value: edited, generation } =

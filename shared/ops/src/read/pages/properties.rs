@@ -117,10 +117,8 @@ impl IndexPages {
         let with_fields = self.dialect == Dialect::Dataview;
         let named = |segment: usize| -> Result<Named, Error> {
             let (properties, fields) = (facts.properties(segment)?, facts.fields(segment)?);
-            let exact = Keyed {
-                property: properties.place(name),
-                field: if with_fields { fields.place(name) } else { None },
-            };
+            let exact =
+                Keyed { property: properties.place(name), field: if with_fields { fields.place(name) } else { None } };
             let mut alike: BTreeMap<&str, Keyed> = BTreeMap::new();
             if with_fields {
                 for (at, column) in properties.iter().enumerate().filter(|(_, column)| is_alike(column.key())) {
