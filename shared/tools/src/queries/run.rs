@@ -1,0 +1,107 @@
+//! Runs a query over the rows of the index.
+
+use atlas_expressions::base::{self, Base};
+use atlas_expressions::{Dialect, dql, plan};
+use atlas_ops::arguments::invalid_input;
+use atlas_ops::error::{Error, Reason};
+use atlas_ops::operation::Context;
+use atlas_ops::read::pages::{IndexPages, refused};
+use atlas_ops::read::view::View;
+
+use super::query_notes::Language;
+use super::{Table, check_no_program, evaluator};
+
+/// A query in one of the languages.
+pub(super) enum Query<'q> {
+    /// Of Dataview.
+    Dql(&'q str, dql::Query),
+    /// A view of a document of Bases.
+    Base(&'q str, Base, base::View),
+}
+
+impl<'q> Query<'q> {
+    /// The query that `text` is; `view` is the name of a base's view.
+    pub(super) fn of(language: Language, text: &'q str, view: Option<&str>) -> Result<Self, Error> {
+        match language {
+            Language::Dql => Ok(Self::Dql(text, parsed(text)?)),
+            Language::Base => {
+                let base = base::parse(text).map_err(|error| refused(&error, Dialect::Bases, text))?;
+                let chosen = match base.view(view) {
+                    Some(view) => view.clone(),
+                    // A document may have filters alone.
+                    None if view.is_none() => base::View::default(),
+                    None => {
+                        let names: Vec<&str> = base.views.iter().map(|view| view.name.as_str()).collect();
+                        return Err(invalid_input("view", &format!("the base has these views: {names:?}")));
+                    }
+                };
+                Ok(Self::Base(text, base, chosen))
+            }
+        }
+    }
+
+    /// What it gives; `this` is the note that it stands in.
+    pub(super) async fn run(&self, context: &Context<'_>, view: View, this: Option<&str>) -> Result<Table, Error> {
+        match self {
+            Self::Dql(text, query) => dataview(context, view, text, query, this).await,
+            Self::Base(text, base, of_base) => bases(context, view, text, base, of_base, this).await,
+        }
+    }
+}
+
+/// The query that `text` is.
+pub(super) fn parsed(text: &str) -> Result<dql::Query, Error> {
+    check_no_program(text)?;
+    let query = dql::parse(text).map_err(|error| refused(&error, Dialect::Dataview, text))?;
+    match query.unknown_functions().first() {
+        None => Ok(query),
+        Some((name, offset)) => {
+            let (line, column) = place(text, *offset);
+            let message = format!("line {line}, column {column}: there is no function \"{name}\"");
+            Err(Error::bad_request(Reason::DqlError, message).with("line", line).with("column", column))
+        }
+    }
+}
+
+/// The line and the column of a byte, both counted from 1, columns in characters.
+pub(super) fn place(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..text.floor_char_boundary(offset)).unwrap_or_default();
+    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+    (before.matches('\n').count() + 1, before.get(line_start..).unwrap_or_default().chars().count() + 1)
+}
+
+/// What a query of Dataview gives; `this` is the note that it stands in.
+pub(super) async fn dataview(
+    context: &Context<'_>,
+    view: View,
+    text: &str,
+    query: &dql::Query,
+    this: Option<&str>,
+) -> Result<Table, Error> {
+    let pages = IndexPages::fetch(context, view, Dialect::Dataview).await?;
+    let evaluator = evaluator(context, &pages, Dialect::Dataview, this);
+    let candidates = pages.candidates(context, &plan::of_query(query, &evaluator), &evaluator)?;
+    let ran = dql::run(query, &evaluator, &candidates).map_err(|error| refused(&error, Dialect::Dataview, text))?;
+    context.work.check()?;
+    pages.check()?;
+    Ok(Table::of_dql(query, ran))
+}
+
+/// What a view of a base shows; `this` is the file that the base stands in.
+pub(super) async fn bases(
+    context: &Context<'_>,
+    view: View,
+    text: &str,
+    base: &Base,
+    of_base: &base::View,
+    this: Option<&str>,
+) -> Result<Table, Error> {
+    let pages = IndexPages::fetch(context, view, Dialect::Bases).await?;
+    let evaluator = evaluator(context, &pages, Dialect::Bases, this);
+    let candidates = pages.candidates(context, &base.plan(of_base, &evaluator), &evaluator)?;
+    let ran = base::run(base, of_base, &evaluator, &candidates);
+    let ran = ran.map_err(|error| refused(&error, Dialect::Bases, text))?;
+    context.work.check()?;
+    pages.check()?;
+    Ok(Table::of_base(of_base, ran))
+}
