@@ -6,8 +6,11 @@ pub mod query_base;
 pub mod read_base;
 pub mod update_base;
 
+use atlas_expressions::Dialect;
 use atlas_expressions::base::{self, Base};
-use atlas_ops::error::{Error, Reason};
+use atlas_ops::arguments::invalid_input;
+use atlas_ops::error::Error;
+use atlas_ops::read::pages::refused;
 use atlas_vault::VaultPath;
 
 use crate::formats;
@@ -17,28 +20,16 @@ fn path(field: &str, text: &str) -> Result<VaultPath, Error> {
     formats::path(field, text, "base", &[".base"])
 }
 
-/// The base that `text` is; `path` is where it stands.
-pub(crate) fn parsed(path: &str, text: &str) -> Result<Base, Error> {
-    base::parse(text).map_err(|error| refused(path, text, &error))
-}
-
-/// The error for a text that is no base, with its line and column.
-fn refused(path: &str, text: &str, error: &atlas_expressions::Error) -> Error {
-    let place = error.place(text);
-    let at = place.map_or_else(String::new, |place| format!("line {}, column {}: ", place.line, place.column));
-    let mut refused =
-        Error::bad_request(Reason::BasesSyntaxError, format!("{path}: {at}{}", error.message)).with("path", path);
-    if let Some(place) = place {
-        refused = refused.with("line", place.line).with("column", place.column);
-    }
-    match error.expected.is_empty() {
-        true => refused,
-        false => refused.with("expected", error.expected.clone()),
-    }
+/// The base that `text` is; `of` is what has it.
+pub(crate) fn parsed(of: &str, text: &str) -> Result<Base, Error> {
+    base::parse(text).map_err(|error| {
+        let refused = refused(&error, Dialect::Bases, text);
+        Error { message: format!("{of}: {}", refused.message), ..refused }
+    })
 }
 
 /// The view of that name, or the first; a base without views shows its files.
-pub(crate) fn view(path: &str, base: &Base, name: Option<&str>) -> Result<base::View, Error> {
+pub(crate) fn view(of: &str, base: &Base, name: Option<&str>) -> Result<base::View, Error> {
     match base.view(name) {
         Some(view) => Ok(view.clone()),
         None if base.views.is_empty() && name.is_none() => {
@@ -46,8 +37,8 @@ pub(crate) fn view(path: &str, base: &Base, name: Option<&str>) -> Result<base::
         }
         None => {
             let names: Vec<&str> = base.views.iter().map(|view| view.name.as_str()).collect();
-            let message = format!("{path} has no view {:?}; its views are {names:?}", name.unwrap_or_default());
-            Err(atlas_ops::arguments::invalid_input("view", &message))
+            let message = format!("{of} has no view {:?}; its views are {names:?}", name.unwrap_or_default());
+            Err(invalid_input("view", &message))
         }
     }
 }

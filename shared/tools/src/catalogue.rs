@@ -43,6 +43,11 @@ macro_rules! every_operation {
             crate::search::search_text::SearchText,
             crate::search::search_regex::SearchRegex,
             crate::search::search_jsonlogic::SearchJsonlogic,
+            // queries
+            crate::queries::query_notes::QueryNotes,
+            crate::queries::search_dql::SearchDql,
+            crate::queries::validate_dql::ValidateDql,
+            crate::queries::eval_dataview_field::EvalDataviewField,
             // access
             crate::access::list_approvals::ListApprovals,
             crate::access::approve::Approve,
@@ -168,9 +173,6 @@ macro_rules! every_operation {
             crate::connector::connector_search::ConnectorSearch,
             crate::connector::connector_fetch::ConnectorFetch,
             // what needs the Obsidian app
-            crate::obsidian::dataview::SearchDql,
-            crate::obsidian::dataview::ValidateDql,
-            crate::obsidian::dataview::EvalDataviewField,
             crate::obsidian::ocr_attachment::OcrAttachment,
             crate::obsidian::ocr_bulk::OcrBulk,
             crate::obsidian::makemd::MakemdListSpaces,

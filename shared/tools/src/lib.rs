@@ -5,7 +5,7 @@
 //!
 //! - [`catalogue`]: the list of all operations; [`facade`]: which of them an agent sees, as tools; [`schemas`]: the JSON Schemas of their
 //!   arguments and results; [`surface`]: obsidian-tc's tools, and which of them work here
-//! - the domains of notes: [`notes`], [`history`], [`links`], [`graph`], [`search`], [`properties`], [`tags`], [`tasks`], [`kanban`], [`tables`],
+//! - the domains of notes: [`notes`], [`history`], [`links`], [`graph`], [`search`], [`queries`], [`properties`], [`tags`], [`tasks`], [`kanban`], [`tables`],
 //!   [`periodic`], [`templates`], [`quickadd`], [`bookmarks`], [`workspaces`], [`bundles`], [`attachments`], [`canvas`], [`excalidraw`], [`bases`], [`bulk`],
 //!   [`capture`], [`memory`], [`sessions`], [`knowledge`]
 //! - the deployment: [`access`], [`admin`]

@@ -179,6 +179,17 @@ fn questions() -> Vec<(&'static str, Value, Option<&'static str>)> {
         json!({ "logic": { "some": [{ "var": "tags" }, { "in": ["port", { "var": "" }] }] } }),
         Some("items"),
     ));
+    for query in [
+        "TABLE rank, file.inlinks, file.outlinks, file.tags, file.aliases FROM \"vault\" SORT file.name DESC",
+        "TABLE rows.file.link, length(rows) WHERE contains(file.outlinks, [[Tides]]) OR rank > 0 GROUP BY rank",
+        "LIST length(file.inlinks) FROM [[Tides]] OR outgoing([[vault/Berth]])",
+        "LIST [[Tides]].rank WHERE contains(file.inlinks.rank, 1)",
+        "TASK FROM #port OR -\"vault/Private\"",
+    ] {
+        questions.push(("query_notes", json!({ "query": query, "limit": 2 }), Some("rows")));
+    }
+    let base = "filters:\n  or:\n    - file.hasLink(\"Tides\")\n    - rank == 1\nformulas:\n  in: file.backlinks.length\nviews:\n  - type: table\n    name: All\n    order: [file.name, rank, formula.in, file.links]\n";
+    questions.push(("query_notes", json!({ "query": base, "language": "base" }), Some("rows")));
     questions.push(("tasks_filter", json!({ "filter": "not done\ngroup by folder" }), None));
     // Whatever else reads.
     let named: BTreeSet<&str> = questions.iter().map(|(name, ..)| *name).collect();

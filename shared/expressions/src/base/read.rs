@@ -154,10 +154,6 @@ impl Reader<'_> {
 
     /// An error in the expression `text` as one in the document: at the same letter, if the expression is written there as it is.
     fn within(&self, mut error: Error, text: &str, place: Place<'_>) -> Error {
-        if let Some(own) = error.place(text) {
-            let told = format!("line {}, column {}: ", own.line, own.column);
-            error.message = error.message.strip_prefix(&told).unwrap_or(&error.message).to_owned();
-        }
         error.message = format!("{place}: {}", error.message);
         let start = yaml::place(self.text, &place.way());
         let before = error.offset.and_then(|offset| text.get(..offset));

@@ -200,14 +200,14 @@ pub fn zone(context: &Context<'_>) -> TimeZone {
     named.unwrap_or(TimeZone::UTC)
 }
 
-/// The error for a query that has no answer: `dql_error` or `query_invalid` for what is wrong in `text`, with its line and column;
+/// The error for a query that has no answer: `dql_error` or `bases_syntax_error` for what is wrong in `text`, with its line and column;
 /// `compute_budget_exceeded` for what takes too much.
 #[must_use]
 pub fn refused(error: &atlas_expressions::Error, dialect: Dialect, text: &str) -> Error {
     if error.kind == Kind::Limit {
         return Error::new(Code::TooLarge, Reason::ComputeBudgetExceeded, error.message.clone());
     }
-    let reason = if dialect == Dialect::Dataview { Reason::DqlError } else { Reason::QueryInvalid };
+    let reason = if dialect == Dialect::Dataview { Reason::DqlError } else { Reason::BasesSyntaxError };
     let place = error.place(text);
     let message = match place {
         Some(place) => format!("line {}, column {}: {}", place.line, place.column, error.message),

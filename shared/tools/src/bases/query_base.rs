@@ -19,9 +19,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::read_base::Column;
-use super::{parsed, refused, view};
+use super::{parsed, view};
 use crate::formats;
-use crate::queries::evaluator;
+use crate::queries::{evaluator, ran_base};
 
 /// Runs a view of a base.
 pub struct QueryBase;
@@ -244,11 +244,7 @@ impl Query {
         this: &VaultPath,
     ) -> Result<Rows, Error> {
         let evaluator = evaluator(context, pages, Dialect::Bases, Some(this.as_str()));
-        let candidates = pages.candidates(context, &base.plan(of_base, &evaluator), &evaluator)?;
-        let ran = base::run(base, of_base, &evaluator, &candidates)
-            .map_err(|error| not_run(&found.path, &found.text, &error))?;
-        context.work.check()?;
-        pages.check()?;
+        let ran = ran_base(context, pages, &evaluator, &found.text, base, of_base)?;
         let columns = ran
             .columns
             .iter()
@@ -291,13 +287,5 @@ impl Query {
             warnings: ran.warnings,
         };
         Ok(Rows { items, output })
-    }
-}
-
-/// The error for a view that cannot be run.
-fn not_run(path: &str, text: &str, error: &atlas_expressions::Error) -> Error {
-    match error.kind {
-        atlas_expressions::Kind::Limit => atlas_ops::read::pages::refused(error, Dialect::Bases, text),
-        _ => refused(path, text, error),
     }
 }

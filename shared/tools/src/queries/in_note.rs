@@ -4,13 +4,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use atlas_expressions::base::{self, Base};
-use atlas_expressions::{Dialect, Evaluator, Kind, Limits, Pages as _, Value, dql, plan, render, show};
-use atlas_ops::error::Error;
+use atlas_expressions::{Dialect, Evaluator, Limits, Pages as _, Value, render, show};
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::Context;
 use atlas_ops::pipeline::response_limit::json_bytes;
 use atlas_ops::read::notes::{self, Found};
-use atlas_ops::read::pages::IndexPages;
+use atlas_ops::read::pages::{IndexPages, refused};
 use atlas_ops::read::view::View;
 use atlas_segment::text::decoded;
 use atlas_vault::parse;
@@ -19,7 +18,7 @@ use futures::future::try_join;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{LIMITS, evaluator_within};
+use super::{LIMITS, evaluator_within, parsed, ran_base, ran_dql};
 use crate::bases;
 
 /// A text with the results of its queries.
@@ -186,25 +185,18 @@ impl Runner<'_> {
             Asked::DataviewJs => Err("DataviewJS is a program, and is not run here".to_owned()),
             Asked::InlineJs => Err("`$= …` is a program, and is not run here".to_owned()),
         };
-        self.context.work.check()?;
         Ok(outcome)
     }
 
     fn dataview(&mut self, text: &str) -> Result<Outcome, Error> {
         let Some(pages) = &self.of_dataview else { return Ok(Err(String::new())) };
-        let query = match dql::parse(text) {
-            Ok(query) => query,
-            Err(error) => return Ok(Err(told(&error, text))),
-        };
         let evaluator = evaluator_within(self.context, pages, Dialect::Dataview, Some(self.path), self.left);
-        let candidates = pages.candidates(self.context, &plan::of_query(&query, &evaluator), &evaluator)?;
-        let ran = dql::run(&query, &evaluator, &candidates);
-        pages.check()?;
+        let ran = parsed(text).and_then(|query| ran_dql(self.context, pages, &evaluator, text, &query));
         spend(&mut self.left, &evaluator);
-        Ok(match ran {
-            Ok(ran) => fitting(&mut self.room, |room| render::dataview(&ran, room)),
-            Err(error) => Err(told(&error, text)),
-        })
+        match ran {
+            Ok(ran) => Ok(fitting(&mut self.room, |room| render::dataview(&ran, room))),
+            Err(error) => in_place(error),
+        }
     }
 
     fn inline(&mut self, text: &str) -> Result<Outcome, Error> {
@@ -213,32 +205,38 @@ impl Runner<'_> {
         let value = Dialect::Dataview.parse(text).and_then(|expr| evaluator.evaluate(&expr, &Value::page(self.path)));
         pages.check()?;
         spend(&mut self.left, &evaluator);
-        Ok(match value {
-            Ok(value) => fitting(&mut self.room, |_| show::text(&value, Dialect::Dataview)),
-            Err(error) => Err(told(&error, text)),
-        })
+        match value {
+            Ok(value) => Ok(fitting(&mut self.room, |_| show::text(&value, Dialect::Dataview))),
+            Err(error) => in_place(refused(&error, Dialect::Dataview, text)),
+        }
     }
 
     /// What the base in the file at `path` shows.
     fn base(&mut self, path: &str, text: &str, view: Option<&str>) -> Result<Outcome, Error> {
         let Some(pages) = &self.of_bases else { return Ok(Err(String::new())) };
-        let asked: Result<(Base, base::View), Error> = bases::parsed(path, text).and_then(|base| {
-            let view = bases::view(path, &base, view)?;
-            Ok((base, view))
-        });
-        let (base, view) = match asked {
-            Ok(asked) => asked,
-            Err(error) => return Ok(Err(error.message)),
-        };
         let evaluator = evaluator_within(self.context, pages, Dialect::Bases, Some(self.path), self.left);
-        let candidates = pages.candidates(self.context, &base.plan(&view, &evaluator), &evaluator)?;
-        let ran = base::run(&base, &view, &evaluator, &candidates);
-        pages.check()?;
+        let ran = bases::parsed(path, text).and_then(|base| {
+            let view = bases::view(path, &base, view)?;
+            Ok((ran_base(self.context, pages, &evaluator, text, &base, &view)?, view.kind))
+        });
         spend(&mut self.left, &evaluator);
-        Ok(match ran {
-            Ok(ran) => fitting(&mut self.room, |room| render::base(&ran, &view.kind, room)),
-            Err(error) => Err(told(&error, text)),
-        })
+        match ran {
+            Ok((ran, kind)) => Ok(fitting(&mut self.room, |room| render::base(&ran, &kind, room))),
+            Err(error) => in_place(error),
+        }
+    }
+}
+
+/// What is wrong with a query stands in its place; other errors are of the call.
+fn in_place(error: Error) -> Result<Outcome, Error> {
+    const OF_QUERIES: [Reason; 4] =
+        [Reason::DqlError, Reason::BasesSyntaxError, Reason::InvalidInput, Reason::ComputeBudgetExceeded];
+    if !OF_QUERIES.iter().any(|reason| error.reason() == reason.as_str()) {
+        return Err(error);
+    }
+    match error.reason() == Reason::ComputeBudgetExceeded.as_str() {
+        true => Ok(Err(format!("{}; all queries of a note have one budget", error.message))),
+        false => Ok(Err(error.message)),
     }
 }
 
@@ -259,16 +257,4 @@ fn fitting(left: &mut usize, render: impl Fn(usize) -> atlas_expressions::Result
         }
     }
     Err("the answer has no room for its result; read a part of the note".to_owned())
-}
-
-/// What is wrong, with its line and column in the query.
-fn told(error: &atlas_expressions::Error, text: &str) -> String {
-    let message = error.message.as_str();
-    match error.place(text) {
-        _ if error.kind == Kind::Limit => format!("{message}; all queries of a note have one budget"),
-        Some(place) if !message.starts_with("line ") => {
-            format!("line {}, column {}: {message}", place.line, place.column)
-        }
-        _ => message.to_owned(),
-    }
 }
