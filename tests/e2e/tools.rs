@@ -3,6 +3,7 @@
 mod admin;
 mod answers;
 mod attachments;
+mod bases;
 mod boards;
 mod bookmarks;
 mod bulk;

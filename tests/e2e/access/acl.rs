@@ -410,6 +410,8 @@ async fn a_read_only_vault_is_read() {
                 json!({ "path": "a.png", "sha256": "0".repeat(64), "size_bytes": 1, "upload": "0".repeat(32) })
             }
             "create_canvas" | "update_canvas" => json!({ "path": "a.canvas" }),
+            "create_base" => json!({ "path": "a.base", "base": {} }),
+            "update_base" => json!({ "path": "a.base", "patch": {} }),
             "create_excalidraw" | "update_excalidraw" => json!({ "path": "a.excalidraw" }),
             "add_bookmark" => json!({ "type": "file", "target": "a.md" }),
             "execute_template" => json!({ "template": "a.md", "target": "b.md" }),

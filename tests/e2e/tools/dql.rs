@@ -1,6 +1,6 @@
 //! Queries of Dataview and Bases, answered from the index.
 
-mod scan;
+pub(super) mod scan;
 
 use std::collections::BTreeMap;
 
@@ -158,7 +158,7 @@ async fn a_base_shows_the_same_notes_in_its_own_words() {
     assert_eq!(linked["paths"], json!(["2026-04-05.md", "Ann.md", "Books/Tides.md"]));
     for (arguments, reason) in [
         (json!({ "query": base, "language": "base", "view": "Second" }), "invalid_input"),
-        (json!({ "query": "filters: [", "language": "base" }), "query_invalid"),
+        (json!({ "query": "filters: [", "language": "base" }), "bases_syntax_error"),
         (json!({ "query": "LIST", "this": "no/such.md", "language": "sql" }), "validation_error"),
     ] {
         assert_eq!(world.refused("query_notes", arguments.clone()).await, reason, "{arguments}");
@@ -212,9 +212,9 @@ async fn a_table_is_csv_or_json_lines() {
     assert_eq!(client.get("/tables?query=LISTS").await.status.as_u16(), 400);
 }
 
-const NAMES: [&str; 6] = ["a.md", "b.md", "Log/a.md", "Log/c.md", "Log/deep/d.md", "e.md"];
+pub(super) const NAMES: [&str; 6] = ["a.md", "b.md", "Log/a.md", "Log/c.md", "Log/deep/d.md", "e.md"];
 
-fn any_note() -> impl Strategy<Value = String> {
+pub(super) fn any_note() -> impl Strategy<Value = String> {
     let value =
         prop::sample::select(vec!["1", "2", "2.5", "yes", "true", "[1, x]", "", "2026-01-02", "\"[[a]]\"", "5 days"]);
     let properties = prop::collection::btree_map(prop::sample::select(vec!["k", "l", "Due Date", "tags"]), value, 0..3);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use atlas_expressions::pages::{Fact, Pages, field_name};
 use atlas_expressions::value::{Link, Object, Value};
-use atlas_expressions::{Dialect, Evaluator, Limits, Setting, dql, inline, properties, show};
+use atlas_expressions::{Dialect, Evaluator, Limits, Setting, base, dql, inline, properties, show};
 use atlas_vault::resolve::{Files, resolve};
 use atlas_vault::{Note, VaultPath, parse};
 use jiff::Timestamp;
@@ -16,12 +16,29 @@ use serde_json::{Value as Json, json};
 pub struct Scan {
     notes: BTreeMap<String, (String, Note)>,
     files: Files,
+    dialect: Dialect,
 }
 
 impl Scan {
     pub fn of(notes: &BTreeMap<String, String>) -> Self {
         let files = notes.keys().map(|path| VaultPath::parse(path).unwrap()).collect();
-        Self { notes: notes.iter().map(|(path, text)| (path.clone(), (text.clone(), parse(text)))).collect(), files }
+        let notes = notes.iter().map(|(path, text)| (path.clone(), (text.clone(), parse(text)))).collect();
+        Self { notes, files, dialect: Dialect::Dataview }
+    }
+
+    /// The same, as Bases see it.
+    pub fn for_bases(self) -> Self {
+        Self { dialect: Dialect::Bases, ..self }
+    }
+
+    /// The paths that the first view of a base shows.
+    pub fn shown(&self, text: &str, this: &str) -> Vec<String> {
+        let base = base::parse(text).unwrap();
+        let now = Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC);
+        let limits = Limits { steps: 10_000_000, bytes: 128 << 20 };
+        let evaluator = Evaluator::new(self, Setting { dialect: Dialect::Bases, now, this: Some(this.into()), limits });
+        let ran = base::run(&base, base.view(None).unwrap(), &evaluator, &self.paths()).unwrap();
+        ran.groups.iter().flat_map(|group| &group.rows).map(|row| row.path.to_string()).collect()
     }
 
     /// The rows of a query, or the reason why there are none.
@@ -104,6 +121,10 @@ impl Scan {
 
 impl Pages for Scan {
     fn property(&self, path: &str, name: &str) -> Option<Value> {
+        if self.dialect == Dialect::Bases {
+            let value = self.notes.get(path)?.1.properties()?.get(name)?;
+            return Some(self.settled(properties::value(value, Dialect::Bases, &TimeZone::UTC), path));
+        }
         let fields = self.notes.contains_key(path).then(|| self.fields(path))?;
         let exact: Vec<Value> =
             fields.iter().filter(|(key, _)| key == name).flat_map(|(_, values)| values.clone()).collect();
