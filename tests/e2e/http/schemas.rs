@@ -126,6 +126,7 @@ const WITH_ROUTE: [&str; 18] = [
     "move_note",
     "note_history",
     "query",
+    "query_notes",
     "read_note",
     "refuse",
     "restore_note",

@@ -78,7 +78,7 @@ pub(super) async fn dataview(
     query: &dql::Query,
     this: Option<&str>,
 ) -> Result<Table, Error> {
-    let pages = IndexPages::fetch(context, view, Dialect::Dataview).await?;
+    let pages = IndexPages::fetch_for(context, view, Dialect::Dataview, plan::reads_lists(query)).await?;
     let evaluator = evaluator(context, &pages, Dialect::Dataview, this);
     let candidates = pages.candidates(context, &plan::of_query(query, &evaluator), &evaluator)?;
     let ran = dql::run(query, &evaluator, &candidates).map_err(|error| refused(&error, Dialect::Dataview, text))?;
