@@ -158,6 +158,29 @@ pub fn of_query(query: &Query, evaluator: &Evaluator<'_>) -> Plan {
     plan
 }
 
+/// Whether a query may ask for list items or tasks: a text or a name says so, or what it asks for is only known when it runs.
+#[must_use]
+pub fn reads_lists(query: &Query) -> bool {
+    query.header == Header::Task || query.expressions().into_iter().any(expr_reads_lists)
+}
+
+/// Whether an expression may ask for list items or tasks.
+#[must_use]
+pub fn expr_reads_lists(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.walk(&mut |expr| {
+        found |= match &expr.node {
+            Node::Text(text) | Node::Variable(text) => matches!(&**text, "lists" | "tasks"),
+            Node::Index(_, key) => !matches!(key.node, Node::Text(_) | Node::Number(_) | Node::Variable(_)),
+            Node::Call(function, arguments) => {
+                function.as_name() == Some("extract") && arguments.iter().skip(1).any(|name| name.as_text().is_none())
+            }
+            _ => false,
+        };
+    });
+    found
+}
+
 /// Whether an expression of Dataview has a value for every page.
 fn never_fails(expr: &Expr) -> bool {
     match &expr.node {

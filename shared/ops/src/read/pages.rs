@@ -28,7 +28,10 @@ use crate::read::index::{DocumentRef, Index, Want, Wave};
 use crate::read::pages::properties::Columns;
 use crate::read::view::View;
 
-/// The sections that rows are made of.
+/// The sections that rows are made of: the first two for Bases, …
+const OF_BASES: usize = 2;
+/// … three where nobody asks for list items.
+const WITHOUT_LISTS: usize = 3;
 const SECTIONS: [SectionName; 4] =
     [SectionName::Properties, SectionName::Tags, SectionName::Fields, SectionName::Lists];
 
@@ -56,8 +59,27 @@ impl IndexPages {
     /// # Errors
     /// When the store does not answer, or a segment is damaged.
     pub async fn fetch(context: &Context<'_>, view: View, dialect: Dialect) -> Result<Self, Error> {
-        let want = Want { headings: dialect == Dialect::Dataview, ..Want::default() };
-        let graph = Graph::fetch_wanting(context, view, &SECTIONS, want).await?;
+        Self::fetch_for(context, view, dialect, dialect == Dialect::Dataview).await
+    }
+
+    /// The same, with list items only if they are wanted; they may be as long as the texts. Asked for without, they are an error that
+    /// [`check`](Self::check) tells.
+    ///
+    /// # Errors
+    /// As [`fetch`](Self::fetch).
+    pub async fn fetch_for(
+        context: &Context<'_>,
+        view: View,
+        dialect: Dialect,
+        with_lists: bool,
+    ) -> Result<Self, Error> {
+        let sections = match (dialect, with_lists) {
+            (_, true) => &SECTIONS[..],
+            (Dialect::Dataview, false) => &SECTIONS[..WITHOUT_LISTS],
+            (Dialect::Bases, false) => &SECTIONS[..OF_BASES],
+        };
+        let want = Want { headings: with_lists, ..Want::default() };
+        let graph = Graph::fetch_wanting(context, view, sections, want).await?;
         let snapshot = graph.index().snapshot().clone();
         let mut wave = Wave::default();
         let mut slots = Vec::new();

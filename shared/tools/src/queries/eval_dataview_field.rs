@@ -1,6 +1,7 @@
 //! `eval_dataview_field`: the value of an expression of Dataview for a note.
 
 use atlas_access::Access;
+use atlas_expressions::plan::expr_reads_lists;
 use atlas_expressions::{Dialect, Pages as _, Value, show};
 use atlas_ops::arguments::{ReadPath, Text};
 use atlas_ops::error::Error;
@@ -64,7 +65,8 @@ impl Operation for EvalDataviewField {
         let value = |view: View| {
             let (path, expr) = (path.as_str(), &expr);
             async move {
-                let pages = IndexPages::fetch(context, view, Dialect::Dataview).await?;
+                let with_lists = expr_reads_lists(expr);
+                let pages = IndexPages::fetch_for(context, view, Dialect::Dataview, with_lists).await?;
                 if !pages.is_file(path) {
                     pages.check()?;
                     return Err(notes::missing(path));

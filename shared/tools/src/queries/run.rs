@@ -69,7 +69,7 @@ pub(super) async fn dataview(
     query: &dql::Query,
     this: Option<&str>,
 ) -> Result<Table, Error> {
-    let pages = IndexPages::fetch(context, view, Dialect::Dataview).await?;
+    let pages = IndexPages::fetch_for(context, view, Dialect::Dataview, plan::reads_lists(query)).await?;
     let ran = ran_dql(context, &pages, &evaluator(context, &pages, Dialect::Dataview, this), text, query)?;
     Ok(Table::of_dql(query, ran))
 }

@@ -10,7 +10,7 @@ use crate::note::source::Source;
 /// The items of the body, in the order of the text.
 pub(super) fn items(source: &Source<'_>, blocks: &Blocks) -> Vec<Item> {
     let item = |block: &crate::markdown::ItemBlock| {
-        let own = source.slice(block.start..block.end).trim_end();
+        let own = own_text(source.slice(block.start..block.end));
         let range = block.start..block.start + own.len();
         let line = source.line(range.start);
         Item {
@@ -22,6 +22,17 @@ pub(super) fn items(source: &Source<'_>, blocks: &Blocks) -> Vec<Item> {
         }
     };
     blocks.items.iter().take(MAX_ITEMS).map(item).collect()
+}
+
+/// The text without what stands before the next line's content: white space, and signs of quotes.
+fn own_text(text: &str) -> &str {
+    let mut own = text.trim_end();
+    while let Some((before, last)) = own.rsplit_once('\n')
+        && last.chars().all(|char| char == '>' || char.is_whitespace())
+    {
+        own = before.trim_end();
+    }
+    own
 }
 
 /// The lines with `::` that are no part of an item, of code, of HTML or of a comment.

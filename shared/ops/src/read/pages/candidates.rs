@@ -84,7 +84,12 @@ impl IndexPages {
             return Ok(None);
         }
         let path = self.index().path(document)?;
-        Ok((!is_dotted(&path)).then(|| path.into()))
+        if is_dotted(&path) {
+            return Ok(None);
+        }
+        let path: Arc<str> = path.into();
+        self.documents.borrow_mut().insert(path.clone(), Some(document));
+        Ok(Some(path))
     }
 
     /// The same mark for all documents.

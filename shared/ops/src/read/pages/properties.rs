@@ -116,11 +116,12 @@ impl IndexPages {
         let facts = self.graph.facts();
         let with_fields = self.dialect == Dialect::Dataview;
         let named = |segment: usize| -> Result<Named, Error> {
-            let (properties, fields) = (facts.properties(segment)?, facts.fields(segment)?);
-            let exact =
-                Keyed { property: properties.place(name), field: if with_fields { fields.place(name) } else { None } };
+            let properties = facts.properties(segment)?;
+            let mut exact = Keyed { property: properties.place(name), field: None };
             let mut alike: BTreeMap<&str, Keyed> = BTreeMap::new();
             if with_fields {
+                let fields = facts.fields(segment)?;
+                exact.field = fields.place(name);
                 for (at, column) in properties.iter().enumerate().filter(|(_, column)| is_alike(column.key())) {
                     alike.entry(column.key()).or_default().property = Some(at);
                 }
