@@ -64,7 +64,7 @@ test-mcp: setup-tools setup-mcp ## Run the conformance suite of MCP, and clients
 # The second is built with what the first writes.
 generated: ## Write what is derived from code: the schemas of all operations, and the tables in the pages
 	ATLAS_WRITE_SCHEMAS=1 cargo test --quiet --workspace --lib --locked schemas_are_those_of_the_types
-	ATLAS_WRITE_README=1 cargo test --quiet --workspace --test e2e --locked -- the_readme_says_what_works every_reason_stands every_tag_stands
+	ATLAS_WRITE_README=1 cargo test --quiet --workspace --test e2e --locked -- the_readme_says_what_works every_reason_stands every_tag_stands the_examples_give
 
 check: setup-deny setup-infra setup-release ## Formatting, lints, dependencies' licences and advisories, the deployment template, the container and the release
 	cargo fmt --all --check

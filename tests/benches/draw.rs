@@ -20,6 +20,7 @@ use atlas_tools::notes::list_notes::ListNotes;
 use atlas_tools::notes::read_note::ReadNote;
 use atlas_tools::properties::find_notes_by_property::FindNotesByProperty;
 use atlas_tools::properties::list_properties::ListProperties;
+use atlas_tools::queries::query_notes::QueryNotes;
 use atlas_tools::search::Search;
 use atlas_tools::tags::find_notes_by_tag::FindNotesByTag;
 use atlas_tools::tags::list_tags::ListTags;
@@ -109,7 +110,13 @@ impl Drawn {
         }
         let mut tags: Vec<(&str, usize)> = counts.into_iter().collect();
         tags.sort_by_key(|(_, count)| Reverse(*count));
-        let tags: Vec<Value> = tags.iter().take(LINKED).map(|(tag, _)| json!({ "tag": tag })).collect();
+        let tags: Vec<&str> = tags.iter().take(LINKED).map(|(tag, _)| *tag).collect();
+        let query = |text: String| json!({ "query": text });
+        let tables: Vec<Value> = tags
+            .iter()
+            .map(|tag| query(format!("TABLE aliases, file.mtime FROM #{tag} SORT file.mtime DESC LIMIT 20")))
+            .collect();
+        let tags: Vec<Value> = tags.iter().map(|tag| json!({ "tag": tag })).collect();
         let calls = vec![
             draw("find, rare word", atlas_tools::entry::<Find>(), &|random| find(random.of(&rare).to_string())),
             draw("find, common word", atlas_tools::entry::<Find>(), &|random| find(random.of(&common).to_string())),
@@ -170,6 +177,15 @@ impl Drawn {
                 "notes by property",
                 atlas_tools::entry::<FindNotesByProperty>(),
                 &["exists", "absent"].map(|op| json!({ "filter": [{ "key": "tags", "op": op }] })),
+            ),
+            always("table over a tag", atlas_tools::entry::<QueryNotes>(), &tables),
+            always(
+                "table over properties",
+                atlas_tools::entry::<QueryNotes>(),
+                &[
+                    query("TABLE publish WHERE publish = true SORT file.name LIMIT 50".to_owned()),
+                    query("TABLE aliases WHERE contains(aliases, \"a\") LIMIT 50".to_owned()),
+                ],
             ),
             always(
                 "tasks",

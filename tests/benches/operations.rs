@@ -102,6 +102,8 @@ fn warm(criterion: &mut Criterion, table: &mut Table, folder: &Folder, world: &W
             | "list_tasks",
             "hub",
         ) => Some(Duration::from_millis(2)),
+        ("query_notes", "hub") if calls.what == "table over a tag" => Some(Duration::from_millis(5)),
+        ("query_notes", "hub") => Some(Duration::from_millis(30)),
         ("find_orphans" | "find_unresolved_links", "hub") => Some(Duration::from_millis(20)),
         ("suggest_links" | "graph_path_between", "hub") => Some(Duration::from_millis(5)),
         ("graph_centrality" | "graph_communities", "hub") => Some(Duration::from_millis(150)),

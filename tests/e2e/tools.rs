@@ -3,12 +3,14 @@
 mod admin;
 mod answers;
 mod attachments;
+mod bases;
 mod boards;
 mod bookmarks;
 mod bulk;
 mod bundles;
 mod canvas;
 mod captures;
+mod dql;
 mod excalidraw;
 mod facts;
 mod graph;

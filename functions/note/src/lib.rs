@@ -76,6 +76,11 @@ const READ: Route = Route::get("/notes/{path}", atlas_tools::entry::<ReadNote>()
         place: ParameterPlace::Query,
         description: "`true`: with its size and time.",
     },
+    RouteParameter {
+        name: "render_queries",
+        place: ParameterPlace::Query,
+        description: "`true`: with the results of its queries, as `rendered`.",
+    },
 ]);
 
 const WRITE: Route = Route::put("/notes/{path}", atlas_tools::entry::<WriteNote>()).with(&[
@@ -198,7 +203,7 @@ async fn read_at_path(door: Door, uri: Uri) -> Response {
 async fn read(door: &Door, mut arguments: Map<String, Value>) -> Response {
     request::number(&mut arguments, "offset");
     request::number(&mut arguments, "generation");
-    for part in ["include_content", "include_frontmatter", "include_stats"] {
+    for part in ["include_content", "include_frontmatter", "include_stats", "render_queries"] {
         request::flag(&mut arguments, part);
     }
     let called = call(door, atlas_tools::entry::<ReadNote>(), Value::Object(arguments)).await;

@@ -11,11 +11,12 @@ use serde_json::Value;
 /// The response header with the first byte of the next page of a long note.
 const NEXT_OFFSET: &str = "x-atlas-next-offset";
 
-/// The response to a read. The entity tag is the SHA-256 of the note.
+/// The response to a read. The entity tag is the SHA-256 of the note; there is none if the answer depends on other notes too.
 pub(crate) fn of(headers: &HeaderMap, answer: &Answer<Value>) -> Response {
-    let sha256 = answer.value.get("sha256").and_then(Value::as_str).unwrap_or_default();
+    let is_rendered = answer.value.get("rendered").is_some();
+    let sha256 = answer.value.get("sha256").and_then(Value::as_str).filter(|_| !is_rendered).unwrap_or_default();
     let etag = format!("\"{sha256}\"");
-    let mut response = if is_known(headers, &etag) {
+    let mut response = if !is_rendered && is_known(headers, &etag) {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response
@@ -24,7 +25,9 @@ pub(crate) fn of(headers: &HeaderMap, answer: &Answer<Value>) -> Response {
     } else {
         ok(answer)
     };
-    insert_etag(&mut response, sha256);
+    if !is_rendered {
+        insert_etag(&mut response, sha256);
+    }
     let headers = response.headers_mut();
     headers.insert(VARY, HeaderValue::from_static("Accept"));
     if let Some(generation) = answer.generation {
@@ -34,7 +37,8 @@ pub(crate) fn of(headers: &HeaderMap, answer: &Answer<Value>) -> Response {
 }
 
 fn markdown(answer: &Answer<Value>) -> Response {
-    let content = answer.value.get("content").and_then(Value::as_str).unwrap_or_default();
+    let text = |name: &str| answer.value.get(name).and_then(Value::as_str);
+    let content = text("rendered").or_else(|| text("content")).unwrap_or_default();
     let mut response = Response::new(Body::from(content.to_owned()));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/markdown; charset=utf-8"));
     if let Some(next) = answer.value.get("next_offset").and_then(Value::as_u64) {

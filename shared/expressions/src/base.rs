@@ -16,9 +16,17 @@ mod summary;
 ///
 /// # Errors
 /// If it is not YAML, or not a document of Bases, or an expression in it is none, or formulas need one another in a circle. The
-/// message says where.
+/// message says in which part; the offset is of the document.
 pub fn parse(text: &str) -> crate::Result<Base> {
     read::base(text)
+}
+
+/// Reads a filter: an expression, or a map with one of `and`, `or` and `not`. None if it says nothing.
+///
+/// # Errors
+/// As [`parse`], without an offset.
+pub fn filter(value: &serde_json::Value) -> crate::Result<Option<Filter>> {
+    read::filter(value)
 }
 
 /// Names of all functions: those that stand alone, and those of values.

@@ -7,7 +7,7 @@
 pub use query::{Column, Header, Query, Step};
 pub use run::{Output, Ran, run};
 pub use source::Source;
-pub(crate) use source::ends_tag;
+pub(crate) use source::{ends_tag, file_named};
 
 mod parse;
 mod query;

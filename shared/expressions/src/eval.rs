@@ -150,6 +150,12 @@ impl<'p> Evaluator<'p> {
         self.steps.get()
     }
 
+    /// Bytes made so far.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes.get()
+    }
+
     pub(crate) fn pages(&self) -> &'p dyn Pages {
         self.pages
     }

@@ -7,8 +7,8 @@
 //! - [`eval`]: the evaluator, its limits, the rules of operators, and the functions of both languages
 //! - [`pages`]: where rows come from
 //! - [`plan`]: what an index can decide of a filter
-//! - [`inline`]: fields within the text of notes
-//! - [`dql`]: queries of Dataview; [`base`]: documents of Bases
+//! - [`inline`]: fields within the text of notes; [`properties`]: those before it
+//! - [`dql`]: queries of Dataview; [`base`]: documents of Bases; [`render`]: what both give, as markdown
 
 pub mod base;
 pub(crate) mod collate;
@@ -20,7 +20,9 @@ pub mod inline;
 pub(crate) mod numbers;
 pub mod pages;
 pub mod plan;
+pub mod properties;
 pub(crate) mod regexes;
+pub mod render;
 pub mod show;
 pub mod syntax;
 pub mod time;

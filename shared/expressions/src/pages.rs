@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::Dialect;
+use crate::eval::methods::in_folder;
 use crate::time::Date;
 use crate::value::{Object, Value};
 
@@ -31,6 +32,8 @@ pub enum Fact {
     Lists,
     /// The day that its name or its property `date` says: a date, or null.
     Day,
+    /// Its properties without its inline fields: an object.
+    Frontmatter,
 }
 
 /// The notes and files of a vault, as one caller may see them.
@@ -50,6 +53,16 @@ pub trait Pages {
 
     /// All paths, in order.
     fn paths(&self) -> Vec<Arc<str>>;
+
+    /// Whether there is a file at that path.
+    fn is_file(&self, path: &str) -> bool {
+        self.paths().iter().any(|own| **own == *path)
+    }
+
+    /// Whether there is a file in that folder, or below it.
+    fn is_folder(&self, folder: &str) -> bool {
+        self.paths().iter().any(|path| in_folder(path, folder))
+    }
 }
 
 /// The name by which Dataview's queries ask for a field: small letters, a `-` for white space, no other signs.

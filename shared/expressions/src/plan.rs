@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use crate::Dialect;
-use crate::dql::Source;
+use crate::dql::{Header, Query, Source, Step, file_named};
 use crate::error::Result;
 use crate::eval::Evaluator;
-use crate::eval::methods::{has_tag, in_folder};
+pub use crate::eval::methods::{has_tag, in_folder};
 use crate::pages::Fact;
 use crate::syntax::{Expr, Node, Operator};
 use crate::value::{Link, Value};
@@ -22,6 +22,8 @@ pub enum Test {
     Tag(String),
     /// It is in the folder or below it; the empty folder is the vault.
     Folder(String),
+    /// It is the file at that path.
+    Path(Arc<str>),
     /// A text of the file is this.
     File(FileText, Arc<str>),
     /// It has a link to that path.
@@ -80,6 +82,7 @@ impl Test {
                 tags.as_list().unwrap_or_default().iter().filter_map(Value::as_text).any(|own| has_tag(own, tag))
             }
             Self::Folder(folder) => in_folder(path, folder),
+            Self::Path(own) => own == path,
             Self::LinksTo(target) => {
                 let links = list(Fact::Links);
                 links
@@ -93,11 +96,17 @@ impl Test {
                 let own = evaluator.member(&Value::File(path.clone()), text.field())?;
                 evaluator.truth(&evaluator.operate(Operator::Equal, &own, &Value::Text(value.clone()))?)
             }
-            Self::Property(name, operator, value) => {
-                let own = pages.property(path, name).unwrap_or_default();
-                evaluator.truth(&evaluator.operate(*operator, &own, value)?)
-            }
+            Self::Property(name, ..) => self.admits(evaluator, &pages.property(path, name).unwrap_or_default())?,
         })
+    }
+
+    /// Whether a property with that value passes the test; `true` for tests of other things.
+    ///
+    /// # Errors
+    /// If it takes too many steps.
+    pub fn admits(&self, evaluator: &Evaluator<'_>, own: &Value) -> Result<bool> {
+        let Self::Property(_, operator, value) = self else { return Ok(true) };
+        Ok(evaluator.truth(&evaluator.operate(*operator, own, value)?))
     }
 }
 
@@ -127,6 +136,63 @@ pub fn of_source(source: &Source, evaluator: &Evaluator<'_>) -> Plan {
     let mut plan = Plan::default();
     plan.add_source(source, evaluator);
     plan
+}
+
+/// What an index can decide of the pages of a query, so that no other row is needed: its source, and of its first conditions those that
+/// cannot fail. The rest is left empty, since running the query looks at all of it again.
+#[must_use]
+pub fn of_query(query: &Query, evaluator: &Evaluator<'_>) -> Plan {
+    let mut plan = query.source.as_ref().map(|source| of_source(source, evaluator)).unwrap_or_default();
+    // A row of a task has fields of its own.
+    if query.header != Header::Task {
+        for step in &query.steps {
+            let Step::Where(filter) = step else { break };
+            let of_filter = of(filter, evaluator);
+            // A row that fails is told, so it must be among the rows.
+            if !of_filter.rest.iter().all(never_fails) {
+                break;
+            }
+            plan.clauses.extend(of_filter.clauses);
+        }
+    }
+    plan
+}
+
+/// Whether a query may ask for list items or tasks: a text or a name says so, or what it asks for is only known when it runs.
+#[must_use]
+pub fn reads_lists(query: &Query) -> bool {
+    query.header == Header::Task || query.expressions().into_iter().any(expr_reads_lists)
+}
+
+/// Whether an expression may ask for list items or tasks.
+#[must_use]
+pub fn expr_reads_lists(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.walk(&mut |expr| {
+        found |= match &expr.node {
+            Node::Text(text) | Node::Variable(text) => matches!(&**text, "lists" | "tasks"),
+            Node::Index(_, key) => !matches!(key.node, Node::Text(_) | Node::Number(_) | Node::Variable(_)),
+            Node::Call(function, arguments) => {
+                function.as_name() == Some("extract") && arguments.iter().skip(1).any(|name| name.as_text().is_none())
+            }
+            _ => false,
+        };
+    });
+    found
+}
+
+/// Whether an expression of Dataview has a value for every page.
+fn never_fails(expr: &Expr) -> bool {
+    match &expr.node {
+        Node::Null | Node::Boolean(_) | Node::Number(_) | Node::Text(_) | Node::Variable(_) | Node::Link(_) => true,
+        Node::Not(inner) => never_fails(inner),
+        Node::Index(..) => file_member(expr).is_some(),
+        Node::Binary(operator, left, right) => {
+            let is_total = matches!(operator, Operator::And | Operator::Or) || turned(*operator).is_some();
+            is_total && never_fails(left) && never_fails(right)
+        }
+        _ => false,
+    }
 }
 
 impl Plan {
@@ -209,7 +275,10 @@ fn source_test(source: &Source, evaluator: &Evaluator<'_>) -> Option<Test> {
         Source::Tag(tag) => Test::Tag(tag.clone()),
         Source::Incoming(link) if link.is_empty() => Test::LinksTo(evaluator.this()?.clone()),
         Source::Incoming(link) => Test::LinksTo(evaluator.resolved(link).unwrap_or_else(|| link.as_str().into())),
-        Source::Folder(folder) if folder.is_empty() => Test::Folder(String::new()),
+        Source::Folder(folder) => match file_named(folder, evaluator) {
+            Some(file) => Test::Path(file),
+            None => Test::Folder(folder.clone()),
+        },
         _ => return None,
     })
 }

@@ -16,5 +16,6 @@ mod errors;
 mod facts;
 mod inline;
 mod oracle;
+mod properties;
 mod queries;
 mod world;

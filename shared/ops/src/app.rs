@@ -51,11 +51,6 @@ pub enum Request {
         /// Whether to save the one that is open first.
         save_first: bool,
     },
-    /// A Dataview query: `{"headers", "rows", "note_paths"}`.
-    Query {
-        /// The query.
-        dql: String,
-    },
     /// How its windows are laid out now: an object.
     Layout {},
     /// A route that only the companion has.
@@ -72,8 +67,6 @@ pub enum Request {
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "each is called what its route is called")]
 pub enum Route {
-    DataviewValidate,
-    DataviewEval,
     OcrAttachment,
     OcrBulk,
     MakemdSpaces,
@@ -85,8 +78,6 @@ impl Route {
     #[must_use]
     pub const fn path(self) -> &'static str {
         match self {
-            Self::DataviewValidate => "dataview/validate",
-            Self::DataviewEval => "dataview/eval",
             Self::OcrAttachment => "ocr/attachment",
             Self::OcrBulk => "ocr/bulk",
             Self::MakemdSpaces => "makemd/spaces",
@@ -98,7 +89,6 @@ impl Route {
     #[must_use]
     pub const fn plugin(self) -> &'static str {
         match self {
-            Self::DataviewValidate | Self::DataviewEval => "dataview",
             Self::OcrAttachment | Self::OcrBulk => "text-extractor",
             Self::MakemdSpaces | Self::MakemdQuery => "make-md",
         }
@@ -130,7 +120,6 @@ impl Request {
         match self {
             Self::ListCommands {} | Self::Execute { .. } | Self::Layout {} => REST_API,
             Self::OpenWorkspace { .. } => WORKSPACES_PLUS,
-            Self::Query { .. } => "dataview",
             Self::Companion { route, .. } => route.plugin(),
         }
     }
@@ -181,11 +170,6 @@ pub enum Failure {
         /// Why, for people.
         why: String,
     },
-    /// A query cannot be run.
-    Query {
-        /// Why, for people.
-        why: String,
-    },
     /// The host does not let it pass.
     NotAllowed {
         /// Why, for people.
@@ -228,7 +212,6 @@ impl From<Failure> for Error {
             Failure::Unknown {} => lost(),
             Failure::NotFound { why } => Self::not_found(Reason::NoteNotFound, why),
             Failure::Wrong { why } => Self::bad_request(Reason::InvalidInput, why),
-            Failure::Query { why } => Self::bad_request(Reason::DqlError, why),
             Failure::NotAllowed { why } => Self::new(Code::Forbidden, Reason::ElicitRequired, why),
             Failure::TooLarge {} => Self::new(
                 Code::TooLarge,

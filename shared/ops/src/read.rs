@@ -14,6 +14,7 @@ pub mod merge;
 pub(crate) mod nearest;
 pub mod network;
 pub mod notes;
+pub mod pages;
 pub mod paging;
 pub mod passages;
 pub mod prefetched;

@@ -1,7 +1,8 @@
-//! Facts from the texts of notes, each with its document: properties, tags, tasks, the lines of links, symbols. These sections are
-//! optional: a [`FactWriter`] can rebuild them from a segment's texts.
+//! Facts from the texts of notes, each with its document: properties, tags, tasks, the lines of links, symbols, inline fields, list
+//! items. These sections are optional: a [`FactWriter`] can rebuild them from a segment's texts.
 
 mod columns;
+mod lists;
 mod rows;
 
 use atlas_vault::{Link, Note, symbol};
@@ -9,6 +10,7 @@ use bincode::{Decode, Encode};
 use serde_json::Value;
 
 pub use columns::{Column, Columns};
+pub use lists::{ItemLink, ListItem};
 pub use rows::Rows;
 
 use crate::error::FormatError;
@@ -18,8 +20,15 @@ use crate::frame::Packer;
 use crate::section::SectionName;
 
 /// The sections of facts.
-pub const FACTS: [SectionName; 5] =
-    [SectionName::Properties, SectionName::Tags, SectionName::Tasks, SectionName::LinkLines, SectionName::Symbols];
+pub const FACTS: [SectionName; 7] = [
+    SectionName::Properties,
+    SectionName::Tags,
+    SectionName::Tasks,
+    SectionName::LinkLines,
+    SectionName::Symbols,
+    SectionName::Fields,
+    SectionName::Lists,
+];
 
 /// Most bytes of one section of facts, decompressed.
 pub(crate) const MAX_BYTES: usize = 256 << 20;
@@ -34,6 +43,10 @@ pub type Tasks = Rows<Task>;
 pub type LinkLines = Rows<u32>;
 /// Symbols that code defines.
 pub type Symbols = Rows<Symbol>;
+/// The inline fields of notes, by name as it is written: the texts of their values, in order. Those of tasks are the tasks' own.
+pub type Fields = Columns<Vec<String>>;
+/// The list items of notes.
+pub type Lists = Rows<ListItem>;
 
 /// Where in a note a tag occurs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,6 +87,8 @@ pub struct FactWriter {
     tasks: RowWriter<Task>,
     link_lines: RowWriter<u32>,
     symbols: RowWriter<Symbol>,
+    fields: ColumnWriter<Vec<String>>,
+    lists: RowWriter<ListItem>,
 }
 
 impl FactWriter {
@@ -99,6 +114,13 @@ impl FactWriter {
         }
         self.add_links(document, &note.links);
         self.add_symbols(document, symbol::of_note(text));
+        let items = lists::items(note, text);
+        for (key, values) in lists::fields(note, text, &items) {
+            self.fields.push(&key, document, values);
+        }
+        for item in items {
+            self.lists.push(document, item);
+        }
     }
 
     /// Adds a text file that is not a note, with its links.
@@ -119,14 +141,16 @@ impl FactWriter {
         }
     }
 
-    /// The sections.
-    pub(crate) fn finish(self, packer: &mut Packer) -> Result<[(SectionName, Vec<u8>); 5], FormatError> {
+    /// The sections, in the order of [`FACTS`].
+    pub(crate) fn finish(self, packer: &mut Packer) -> Result<[(SectionName, Vec<u8>); 7], FormatError> {
         Ok([
             (SectionName::Properties, self.properties.finish(packer)?),
             (SectionName::Tags, self.tags.finish(packer)?),
             (SectionName::Tasks, self.tasks.finish(packer)?),
             (SectionName::LinkLines, self.link_lines.finish(packer)?),
             (SectionName::Symbols, self.symbols.finish(packer)?),
+            (SectionName::Fields, self.fields.finish(packer)?),
+            (SectionName::Lists, self.lists.finish(packer)?),
         ])
     }
 }
@@ -166,6 +190,18 @@ impl columns::Stored for TagPlaces {
 
     fn weight(&self) -> usize {
         size_of::<Self>()
+    }
+}
+
+impl columns::Stored for Vec<String> {
+    type Encoded = Self;
+
+    fn of(form: Self) -> Option<Self> {
+        Some(form)
+    }
+
+    fn weight(&self) -> usize {
+        size_of::<Self>() + self.iter().map(|text| size_of::<String>() + text.len()).sum::<usize>()
     }
 }
 

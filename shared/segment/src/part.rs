@@ -8,7 +8,9 @@ use bytes::Bytes;
 use crate::chunk::Chunks;
 use crate::code::CodeTable;
 use crate::error::FormatError;
-use crate::facts::{self, Columns, FACTS, FactWriter, LinkLines, Properties, Rows, Symbols, Tags, Tasks};
+use crate::facts::{
+    self, Columns, FACTS, FactWriter, Fields, LinkLines, Lists, Properties, Rows, Symbols, Tags, Tasks,
+};
 use crate::frame::Packer;
 use crate::gram::{GramPage, Probe};
 use crate::headings::Headings;
@@ -53,6 +55,10 @@ pub enum Part {
     LinkLines(LinkLines),
     /// See [`SectionName::Symbols`].
     Symbols(Symbols),
+    /// See [`SectionName::Fields`].
+    Fields(Fields),
+    /// See [`SectionName::Lists`].
+    Lists(Lists),
     /// See [`SectionName::Code`].
     Code(CodeTable),
 }
@@ -93,6 +99,8 @@ impl Part {
             Self::Tasks(rows) => rows.weight(),
             Self::LinkLines(rows) => rows.weight(),
             Self::Symbols(rows) => rows.weight(),
+            Self::Fields(columns) => columns.weight(),
+            Self::Lists(rows) => rows.weight(),
             Self::Code(table) => table.weight(),
         }
     }
@@ -130,6 +138,8 @@ accessors! {
     tasks: Tasks -> Tasks, Tasks;
     link_lines: LinkLines -> LinkLines, LinkLines;
     symbols: Symbols -> Symbols, Symbols;
+    fields: Fields -> Fields, Fields;
+    lists: Lists -> Lists, Lists;
     code: Code -> CodeTable, Code;
 }
 
@@ -141,6 +151,8 @@ fn facts_part(section: SectionName, part: &Bytes) -> Result<Part, FormatError> {
         SectionName::Tasks => Part::Tasks(Rows::decode(part, section)?),
         SectionName::LinkLines => Part::LinkLines(Rows::decode(part, section)?),
         SectionName::Symbols => Part::Symbols(Rows::decode(part, section)?),
+        SectionName::Fields => Part::Fields(Columns::decode(part, section)?),
+        SectionName::Lists => Part::Lists(Rows::decode(part, section)?),
         SectionName::Code => Part::Code(CodeTable::decode(part, section)?),
         _ => return Err(facts::damaged(section)),
     })

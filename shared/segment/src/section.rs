@@ -39,6 +39,10 @@ pub enum SectionName {
     LinkLines,
     /// Symbols that code defines.
     Symbols,
+    /// Inline fields of notes, by name.
+    Fields,
+    /// List items of notes.
+    Lists,
     /// The definitions, uses and imports of source files.
     Code,
 }
@@ -62,6 +66,8 @@ impl SectionName {
             Self::Tasks => "tasks",
             Self::LinkLines => "link_lines",
             Self::Symbols => "symbols",
+            Self::Fields => "fields",
+            Self::Lists => "lists",
             Self::Code => "code",
         }
     }

@@ -261,6 +261,8 @@ fn part_kind(section: SectionName) -> crate::part::PartKind {
         | SectionName::Tasks
         | SectionName::LinkLines
         | SectionName::Symbols
+        | SectionName::Fields
+        | SectionName::Lists
         | SectionName::Code => PartKind::Facts(section),
     }
 }

@@ -6,27 +6,18 @@ pub mod read_canvas;
 pub mod update_canvas;
 
 use atlas_mirror::Hash;
-use atlas_ops::arguments::{self, invalid_input};
-use atlas_ops::error::{Code, Error, Reason};
+use atlas_ops::error::{Error, Reason};
 use atlas_vault::VaultPath;
 use atlas_vault::canvas::CanvasError;
 
-/// Most nodes, and most edges, that one call adds, removes or changes.
-const MAX_CHANGES: usize = 10_000;
+use crate::formats;
+
 /// Removing more nodes than this has to be confirmed.
 pub(crate) const MAX_REMOVED: usize = 10;
 
 /// The path of a canvas from argument `field`.
 fn path(field: &str, text: &str) -> Result<VaultPath, Error> {
-    let path = arguments::path(field, text)?;
-    let problem = if !is_canvas(path.as_str()) {
-        "the path of a canvas ends in .canvas"
-    } else if path.as_str().split('/').any(|part| part.starts_with('.')) {
-        "no canvas is where a name begins with a dot"
-    } else {
-        return Ok(path);
-    };
-    Err(Error::bad_request(Reason::PathInvalid, format!("{field}: {problem}")).with("field", field))
+    formats::path(field, text, "canvas", &[".canvas"])
 }
 
 fn is_canvas(path: &str) -> bool {
@@ -42,20 +33,6 @@ fn refused(path: &VaultPath, error: &CanvasError) -> Error {
         CanvasError::Change(_) => Error::bad_request(Reason::InvalidInput, error.to_string()),
     }
     .with("path", path.as_str())
-}
-
-/// The error for a canvas that is stored as an attachment because of its size.
-fn too_large(path: &str) -> Error {
-    let message = format!("{path} is too large to be read as a canvas: read it with get_attachment");
-    Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", path)
-}
-
-/// Fails if an argument lists too many items.
-fn check_count(field: &str, count: usize) -> Result<(), Error> {
-    match count > MAX_CHANGES {
-        true => Err(invalid_input(field, &format!("at most {MAX_CHANGES} in one call"))),
-        false => Ok(()),
-    }
 }
 
 /// The seed of new nodes' ids: a repeated call on the same canvas makes the same ids.

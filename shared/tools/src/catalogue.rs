@@ -43,6 +43,11 @@ macro_rules! every_operation {
             crate::search::search_text::SearchText,
             crate::search::search_regex::SearchRegex,
             crate::search::search_jsonlogic::SearchJsonlogic,
+            // queries
+            crate::queries::query_notes::QueryNotes,
+            crate::queries::search_dql::SearchDql,
+            crate::queries::validate_dql::ValidateDql,
+            crate::queries::eval_dataview_field::EvalDataviewField,
             // access
             crate::access::list_approvals::ListApprovals,
             crate::access::approve::Approve,
@@ -121,6 +126,11 @@ macro_rules! every_operation {
             crate::excalidraw::read_excalidraw::ReadExcalidraw,
             crate::excalidraw::create_excalidraw::CreateExcalidraw,
             crate::excalidraw::update_excalidraw::UpdateExcalidraw,
+            // bases
+            crate::bases::read_base::ReadBase,
+            crate::bases::create_base::CreateBase,
+            crate::bases::update_base::UpdateBase,
+            crate::bases::query_base::QueryBase,
             // bundles
             crate::bundles::bundle_folder::BundleFolder,
             crate::bundles::bundle_files::BundleFiles,
@@ -163,9 +173,6 @@ macro_rules! every_operation {
             crate::connector::connector_search::ConnectorSearch,
             crate::connector::connector_fetch::ConnectorFetch,
             // what needs the Obsidian app
-            crate::obsidian::dataview::SearchDql,
-            crate::obsidian::dataview::ValidateDql,
-            crate::obsidian::dataview::EvalDataviewField,
             crate::obsidian::ocr_attachment::OcrAttachment,
             crate::obsidian::ocr_bulk::OcrBulk,
             crate::obsidian::makemd::MakemdListSpaces,

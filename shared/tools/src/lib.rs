@@ -5,18 +5,19 @@
 //!
 //! - [`catalogue`]: the list of all operations; [`facade`]: which of them an agent sees, as tools; [`schemas`]: the JSON Schemas of their
 //!   arguments and results; [`surface`]: obsidian-tc's tools, and which of them work here
-//! - the domains of notes: [`notes`], [`history`], [`links`], [`graph`], [`search`], [`properties`], [`tags`], [`tasks`], [`kanban`], [`tables`],
-//!   [`periodic`], [`templates`], [`quickadd`], [`bookmarks`], [`workspaces`], [`bundles`], [`attachments`], [`canvas`], [`excalidraw`], [`bulk`],
+//! - the domains of notes: [`notes`], [`history`], [`links`], [`graph`], [`search`], [`queries`], [`properties`], [`tags`], [`tasks`], [`kanban`], [`tables`],
+//!   [`periodic`], [`templates`], [`quickadd`], [`bookmarks`], [`workspaces`], [`bundles`], [`attachments`], [`canvas`], [`excalidraw`], [`bases`], [`bulk`],
 //!   [`capture`], [`memory`], [`sessions`], [`knowledge`]
 //! - the deployment: [`access`], [`admin`]
 //! - the tools of other systems, by their names: [`bridge`] (Atlas Local Bridge), [`guardrails`] (Atlas Guardrails), [`vault_mcp`]
 //!   (obsidian-vault-mcp), [`connector`] (connectors of chat applications), [`obsidian`] (what a running Obsidian is asked for), [`plur`]
 //!   (a memory of engrams)
-//! - `jsonlogic`: conditions as JSON, within a budget
+//! - `jsonlogic`: conditions as JSON, within a budget; `formats`: what operations on files with a format of their own share
 
 pub mod access;
 pub mod admin;
 pub mod attachments;
+pub mod bases;
 pub mod bookmarks;
 pub mod bridge;
 pub mod bulk;
@@ -27,6 +28,7 @@ pub mod catalogue;
 pub mod connector;
 pub mod excalidraw;
 pub mod facade;
+mod formats;
 pub mod graph;
 pub mod guardrails;
 pub mod history;
@@ -40,6 +42,7 @@ pub mod obsidian;
 pub mod periodic;
 pub mod plur;
 pub mod properties;
+pub mod queries;
 pub mod quickadd;
 pub mod schemas;
 pub mod search;

@@ -1,7 +1,6 @@
 //! Tools that need a running Obsidian and ask it, as [`atlas_ops::app`] reaches it. Where none is reached they answer
 //! `plugin_missing`.
 
-pub mod dataview;
 pub mod execute_command;
 pub mod list_commands;
 pub mod makemd;

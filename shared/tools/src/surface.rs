@@ -135,6 +135,6 @@ mod tests {
         assert_eq!(tools.len(), 105);
         let needing = catalogue::ALL.iter().filter(|info| info.tags.contains(&NEEDS_APP));
         assert!(needing.clone().all(|info| tools.contains(info.name)));
-        assert_eq!(needing.count(), 11, "94 need no Obsidian");
+        assert_eq!(needing.count(), 8, "97 need no Obsidian");
     }
 }

@@ -7,7 +7,7 @@
 //! - `splice`: puts lines between lines, with the note's own line breaks; [`between`]: the separator before appended
 //!   text
 //! - `replace`: exact text
-//! - `properties`: properties in the frontmatter; `entries`: where each stands; `yaml`: writes values; `split`: the frontmatter as a whole
+//! - `properties`: properties in the frontmatter; `entries`: where each stands; `split`: the frontmatter as a whole
 //! - `tags`: tags, in the frontmatter and in the text; `task`: one task
 
 use std::num::NonZeroU32;
@@ -35,7 +35,6 @@ mod split;
 mod tags;
 mod target;
 mod task;
-mod yaml;
 
 /// Most edits in one call of [`apply`].
 pub const MAX_EDITS: usize = 100;

@@ -242,7 +242,7 @@ fn items(text: &str, note: &Note) -> Vec<usize> {
     let masked = mask::mask(text.get(start..end).unwrap_or_default());
     let begins_line =
         |at: &usize| *at == 0 || text.as_bytes().get(at - 1).is_some_and(|byte| matches!(byte, b'\n' | b'\r'));
-    markdown::read(&masked).items.into_iter().map(|at| at + start).filter(begins_line).collect()
+    markdown::read(&masked).items.into_iter().map(|item| item.start + start).filter(begins_line).collect()
 }
 
 /// Where the first line of the item that begins at `start` has its text, without the marker.

@@ -4,22 +4,13 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use serde_json::{Map, Value};
-use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
 
 use crate::lines::{Lines, line_end, next_line};
 use crate::note::parts::{Frontmatter, FrontmatterError, Link, MAX_ITEMS, Tag};
-use crate::{tag, wikilink};
+use crate::{tag, wikilink, yaml};
 
 /// Longest YAML that is read, in bytes.
-pub const MAX_YAML_BYTES: usize = 64 * 1024;
-/// Most levels of lists and maps.
-const MAX_DEPTH: usize = 32;
-/// Most repetitions by aliases (`*name`), and most values that they repeat in all. With the longest YAML this bounds
-/// the properties to some 30 MB.
-const MAX_ALIASES: usize = 100;
-const MAX_REPEATED_VALUES: usize = 500;
-/// Most characters of the YAML parser's message that are kept.
-const MAX_MESSAGE_CHARS: usize = 200;
+pub use crate::yaml::MAX_BYTES as MAX_YAML_BYTES;
 
 /// Finds the block that begins at `start`: a line `---`, and a later line `---` or `...`.
 pub(crate) fn find(text: &str, start: usize, lines: &Lines) -> Option<Frontmatter> {
@@ -62,54 +53,13 @@ pub fn title(text: &str) -> Option<String> {
 
 fn properties(text: &str, range: &Range<usize>, lines: &Lines) -> Result<Map<String, Value>, FrontmatterError> {
     let yaml = text.get(range.clone()).unwrap_or_default();
-    let (message, offset) = if yaml.len() > MAX_YAML_BYTES {
-        let bytes = yaml.len();
-        (format!("it has {bytes} bytes; at most {MAX_YAML_BYTES} are read"), 0)
-    } else {
-        match read(yaml) {
-            Ok(Value::Object(properties)) => return Ok(properties),
-            Ok(Value::Null) => return Ok(Map::new()),
-            Ok(_) => ("write each property as \"name: value\"".to_owned(), 0),
-            Err(error) => (message(&error), offset(&error, yaml)),
-        }
+    let (message, offset) = match yaml::read(yaml) {
+        Ok(Value::Object(properties)) => return Ok(properties),
+        Ok(Value::Null) => return Ok(Map::new()),
+        Ok(_) => ("write each property as \"name: value\"".to_owned(), 0),
+        Err(error) => (error.message, error.offset),
     };
     Err(FrontmatterError { message, line: lines.at(range.start + offset) })
-}
-
-fn read(yaml: &str) -> Result<Value, serde_saphyr::Error> {
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_depth: MAX_DEPTH,
-            flow_nesting_limit: MAX_DEPTH,
-            max_aliases: MAX_ALIASES,
-            max_documents: 1,
-        },
-        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_REPEATED_VALUES },
-        duplicate_keys: DuplicateKeyPolicy::Error,
-        merge_keys: MergeKeyPolicy::AsOrdinary,
-        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
-        leading_zero_numbers_as_strings: true,
-        underscored_numbers_as_strings: true,
-        strict_booleans: true,
-        with_snippet: false,
-    };
-    serde_saphyr::from_str_with_options(yaml, options)
-}
-
-/// The YAML parser's message without the position, which the parser counts from the start of the YAML.
-fn message(error: &serde_saphyr::Error) -> String {
-    let message = error.to_string();
-    let first = message.lines().next().unwrap_or_default();
-    let first = first.split_once(" at line ").map_or(first, |(what, _)| what);
-    first.chars().take(MAX_MESSAGE_CHARS).collect()
-}
-
-/// The position of the error in the YAML, in bytes.
-fn offset(error: &serde_saphyr::Error, yaml: &str) -> usize {
-    let chars = error.location().map_or(0, |place| place.span().offset());
-    let chars = usize::try_from(chars).unwrap_or(usize::MAX);
-    let place = yaml.char_indices().nth(chars);
-    place.map_or(yaml.trim_end().len(), |(offset, _)| offset)
 }
 
 /// The strings in the properties that have one of `names`, in any case: the entries of a list, or the parts of a string split at

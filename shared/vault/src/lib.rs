@@ -24,9 +24,10 @@
 //! - [`canvas`]: canvases, and changes to them; [`excalidraw`]: drawings of the plugin Excalidraw
 //! - [`json_text`]: changes a JSON text value by value; `json_items`: lists of objects with ids in it
 //! - [`lz_string`]: the compression of drawings
-//! - [`links`](mod@links): the links of a file of any kind
+//! - [`links`](mod@links): the links of a file of any kind; [`queries`](mod@queries): queries in a note
 //! - [`file_kind`]: which other files are text, and which belong to no vault
 //! - [`pages`]: pages of text that was read in other files
+//! - [`yaml`](mod@yaml): YAML, and changes to it
 //! - `lines`: lines and their numbers
 
 mod block_id;
@@ -55,6 +56,7 @@ pub mod merge;
 pub mod note;
 pub mod pages;
 pub mod path;
+pub mod queries;
 pub mod quickadd;
 pub mod relink;
 pub mod remove_links;
@@ -66,10 +68,11 @@ pub mod task;
 pub mod template;
 mod wikilink;
 pub mod words;
+pub mod yaml;
 
 pub use fold::{fold, fold_bytes_into, fold_char, fold_into};
 pub use links::links;
-pub use note::{BlockId, Frontmatter, FrontmatterError, Heading, Link, LinkKind, Note, Tag, Task, anchor, parse};
+pub use note::{BlockId, Frontmatter, FrontmatterError, Heading, Item, Link, LinkKind, Note, Tag, Task, anchor, parse};
 pub use path::{PathError, VaultPath};
 pub use tag::tag_name;
 pub use words::words;

@@ -12,8 +12,8 @@ use crate::wikilink;
 #[derive(Default)]
 pub(crate) struct Blocks {
     pub(crate) headings: Vec<HeadingBlock>,
-    /// The offsets of list item markers.
-    pub(crate) items: Vec<usize>,
+    /// In the order of the text.
+    pub(crate) items: Vec<ItemBlock>,
     /// Sorted by their start.
     pub(crate) links: Vec<MarkdownLink>,
     /// Sorted by their start. They do not overlap.
@@ -23,6 +23,18 @@ pub(crate) struct Blocks {
 pub(crate) struct HeadingBlock {
     pub(crate) level: u8,
     pub(crate) range: Range<usize>,
+}
+
+/// A list item without those below it.
+pub(crate) struct ItemBlock {
+    /// The offset of its marker.
+    pub(crate) start: usize,
+    /// The end of its own text: where the first list in it begins.
+    pub(crate) end: usize,
+    /// The index of the item that it is in.
+    pub(crate) parent: Option<u32>,
+    /// The start of the outermost list that it is in.
+    pub(crate) list: usize,
 }
 
 pub(crate) struct MarkdownLink {
@@ -82,7 +94,15 @@ fn marker_at(body: &str, start: usize) -> usize {
 
 /// Reads the structure of `body`.
 pub(crate) fn read(body: &str) -> Blocks {
-    let mut reader = Reader { body, blocks: Blocks::default(), definition: None, open: Vec::new(), containers: 0 };
+    let mut reader = Reader {
+        body,
+        blocks: Blocks::default(),
+        definition: None,
+        open: Vec::new(),
+        containers: 0,
+        lists: Vec::new(),
+        open_items: Vec::new(),
+    };
     let mut events = Events::of(body);
     for (_, definition) in events.definitions().iter() {
         reader.skip(definition.span.clone());
@@ -150,6 +170,10 @@ struct Reader<'a> {
     open: Vec<(Option<usize>, Range<usize>)>,
     /// The number of open quotes, lists and footnotes.
     containers: usize,
+    /// The starts of the open lists.
+    lists: Vec<usize>,
+    /// The indices of the open items, and whether the own text of each goes on.
+    open_items: Vec<(usize, bool)>,
 }
 
 impl Reader<'_> {
@@ -159,8 +183,16 @@ impl Reader<'_> {
             Event::Start(Tag::Image { link_type, dest_url, .. }) => self.link(true, link_type, &dest_url, &range),
             Event::End(TagEnd::Link | TagEnd::Image) => self.link_end(),
             Event::Start(tag) => self.start(&tag, range),
-            Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::FootnoteDefinition) => {
+            Event::End(end @ (TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::FootnoteDefinition)) => {
                 self.containers = self.containers.saturating_sub(1);
+                if matches!(end, TagEnd::List(_)) {
+                    self.lists.pop();
+                }
+            }
+            Event::End(TagEnd::Item) => {
+                if let Some((item, true)) = self.open_items.pop() {
+                    self.end_item(item, range.end);
+                }
             }
             Event::End(_) => {}
             Event::Code(_) | Event::InlineHtml(_) => {
@@ -176,10 +208,30 @@ impl Reader<'_> {
             Tag::Heading { level, .. } if self.containers == 0 && self.blocks.headings.len() < MAX_ITEMS => {
                 self.blocks.headings.push(HeadingBlock { level: *level as u8, range });
             }
-            Tag::BlockQuote(_) | Tag::List(_) | Tag::FootnoteDefinition(_) => self.containers += 1,
-            Tag::Item => self.blocks.items.push(range.start),
+            Tag::List(_) => {
+                self.containers += 1;
+                self.lists.push(range.start);
+                if let Some((item, goes_on @ true)) = self.open_items.last_mut() {
+                    *goes_on = false;
+                    let item = *item;
+                    self.end_item(item, range.start);
+                }
+            }
+            Tag::BlockQuote(_) | Tag::FootnoteDefinition(_) => self.containers += 1,
+            Tag::Item => {
+                let parent = self.open_items.last().and_then(|(item, _)| u32::try_from(*item).ok());
+                let list = self.lists.first().copied().unwrap_or(range.start);
+                self.open_items.push((self.blocks.items.len(), true));
+                self.blocks.items.push(ItemBlock { start: range.start, end: range.end, parent, list });
+            }
             Tag::CodeBlock(_) | Tag::HtmlBlock => self.skip(range),
             _ => self.shown(&range),
+        }
+    }
+
+    fn end_item(&mut self, item: usize, end: usize) {
+        if let Some(item) = self.blocks.items.get_mut(item) {
+            item.end = end.max(item.start);
         }
     }
 

@@ -5,6 +5,7 @@
 
 pub use parts::*;
 
+mod lists;
 pub(crate) mod parts;
 pub(crate) mod source;
 
@@ -38,7 +39,10 @@ pub fn parse(text: &str) -> Note {
     let masked = mask::mask(source.body());
     let blocks = markdown::read(&masked);
     note.headings = blocks.headings.iter().map(|block| heading(&source, block)).collect();
-    note.tasks = blocks.items.iter().filter_map(|item| task::read(&source, &masked, *item)).take(MAX_ITEMS).collect();
+    let tasks = blocks.items.iter().filter_map(|item| task::read(&source, &masked, item.start));
+    note.tasks = tasks.take(MAX_ITEMS).collect();
+    note.items = lists::items(&source, &blocks);
+    note.field_lines = lists::field_lines(&source, &masked, &blocks);
     inline::scan(&source, &masked, blocks, &mut note);
     note
 }

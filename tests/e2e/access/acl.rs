@@ -179,6 +179,17 @@ fn questions() -> Vec<(&'static str, Value, Option<&'static str>)> {
         json!({ "logic": { "some": [{ "var": "tags" }, { "in": ["port", { "var": "" }] }] } }),
         Some("items"),
     ));
+    for query in [
+        "TABLE rank, file.inlinks, file.outlinks, file.tags, file.aliases FROM \"vault\" SORT file.name DESC",
+        "TABLE rows.file.link, length(rows) WHERE contains(file.outlinks, [[Tides]]) OR rank > 0 GROUP BY rank",
+        "LIST length(file.inlinks) FROM [[Tides]] OR outgoing([[vault/Berth]])",
+        "LIST [[Tides]].rank WHERE contains(file.inlinks.rank, 1)",
+        "TASK FROM #port OR -\"vault/Private\"",
+    ] {
+        questions.push(("query_notes", json!({ "query": query, "limit": 2 }), Some("rows")));
+    }
+    let base = "filters:\n  or:\n    - file.hasLink(\"Tides\")\n    - rank == 1\nformulas:\n  in: file.backlinks.length\nviews:\n  - type: table\n    name: All\n    order: [file.name, rank, formula.in, file.links]\n";
+    questions.push(("query_notes", json!({ "query": base, "language": "base" }), Some("rows")));
     questions.push(("tasks_filter", json!({ "filter": "not done\ngroup by folder" }), None));
     // Whatever else reads.
     let named: BTreeSet<&str> = questions.iter().map(|(name, ..)| *name).collect();
@@ -399,6 +410,8 @@ async fn a_read_only_vault_is_read() {
                 json!({ "path": "a.png", "sha256": "0".repeat(64), "size_bytes": 1, "upload": "0".repeat(32) })
             }
             "create_canvas" | "update_canvas" => json!({ "path": "a.canvas" }),
+            "create_base" => json!({ "path": "a.base", "base": {} }),
+            "update_base" => json!({ "path": "a.base", "patch": {} }),
             "create_excalidraw" | "update_excalidraw" => json!({ "path": "a.excalidraw" }),
             "add_bookmark" => json!({ "type": "file", "target": "a.md" }),
             "execute_template" => json!({ "template": "a.md", "target": "b.md" }),

@@ -15,7 +15,7 @@ fn lists() -> [Value; 6] {
         json!({ "strictReadDefault": true }),
         json!({ "readPaths": ["Open/**", "Team/**"], "writePaths": ["Open/**"], "deletePaths": ["Team/**"] }),
         json!({ "rules": [{ "glob": "Team/**", "scopes": ["team:a"] }, { "glob": "Team/open/**", "scopes": [] }] }),
-        json!({ "defaultScopes": ["execute:dataview"], "rules": [{ "glob": "Open/**", "scopes": ["admin"] }] }),
+        json!({ "defaultScopes": ["execute:ocr"], "rules": [{ "glob": "Open/**", "scopes": ["admin"] }] }),
     ]
 }
 
@@ -50,7 +50,7 @@ fn call(op: &str, path: &str) -> (&'static str, Value) {
         "read" => ("read_note", json!({ "path": path })),
         "write" => ("write_note", json!({ "path": path, "content": "x" })),
         "delete" => ("delete_note", json!({ "path": path })),
-        _ => ("eval_dataview_field", json!({ "path": path, "expression": "file.name" })),
+        _ => ("ocr_attachment", json!({ "path": path })),
     }
 }
 

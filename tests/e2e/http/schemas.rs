@@ -113,7 +113,7 @@ async fn requests_are_judged_as_the_schemas_judge_them() {
 }
 
 /// Operations with a route of their own; agents' doors offer all.
-const WITH_ROUTE: [&str; 18] = [
+const WITH_ROUTE: [&str; 19] = [
     "approve",
     "context_current",
     "delete_note",
@@ -126,6 +126,7 @@ const WITH_ROUTE: [&str; 18] = [
     "move_note",
     "note_history",
     "query",
+    "query_notes",
     "read_note",
     "refuse",
     "restore_note",

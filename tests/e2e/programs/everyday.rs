@@ -70,6 +70,11 @@ fn notes_are_found_and_read() {
     assert_eq!(home.run(&["search", "-F", "Fog."]), "log/monday.md:3:Fog.\n");
     assert_eq!(home.run(&["search", "-e", "^F..", "-g", "log/*"]), "log/monday.md:3:Fog.\n");
     assert_eq!(home.run(&["search", "-F", "Fog.", "-C", "1"]), "log/monday.md-2-\nlog/monday.md:3:Fog.\n");
+    let table = home.run(&["table", "TABLE file.size AS size FROM \"log\""]);
+    assert_eq!(table, "File,size\r\nlog/monday.md,15\r\n");
+    let lines = home.run(&["table", "LIST WITHOUT ID file.name", "-f", "jsonl", "-n", "1"]);
+    assert_eq!(lines, "{\"file.name\":\"boats\"}\n");
+    assert!(refusal_of(home.place.in_folder(&home.notes).args(["table", "LISTS"])).contains("line 1, column"));
     let none = home.place.in_folder(&home.notes).args(["search", "submarine"]).output().unwrap();
     assert_eq!((none.status.code(), none.stdout.is_empty(), none.stderr.is_empty()), (Some(1), true, true));
     assert!(

@@ -11,7 +11,7 @@ use crate::support::deployment::Deployment;
 use crate::support::reading::{arguments_of, reading};
 
 /// Those that return texts, or what only texts tell: where in a note its tags and links stand, and what links show.
-const OF_TEXTS: [&str; 30] = [
+const OF_TEXTS: [&str; 32] = [
     "atlas_pack",
     "bundle_files",
     "bundle_folder",
@@ -26,8 +26,10 @@ const OF_TEXTS: [&str; 30] = [
     "list_templates",
     "note_read",
     "query",
+    "query_base",
     "query_canvas",
     "query_entity_graph",
+    "read_base",
     "read_canvas",
     "read_excalidraw",
     "knowledge_challenge",

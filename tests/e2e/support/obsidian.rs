@@ -34,8 +34,6 @@ pub struct Kind {
     pub companion: Option<&'static str>,
     /// Plugins behind the companion that are not there.
     pub lacks: Vec<&'static str>,
-    /// Whether `/search/` takes Dataview queries, as earlier versions do.
-    pub takes_dql: bool,
     /// Whether files of `.obsidian` are given.
     pub gives_layout: bool,
     /// The answer to every request, if not the usual one.
@@ -44,7 +42,7 @@ pub struct Kind {
 
 impl Default for Kind {
     fn default() -> Self {
-        Self { companion: Some("1"), lacks: Vec::new(), takes_dql: true, gives_layout: true, instead: None }
+        Self { companion: Some("1"), lacks: Vec::new(), gives_layout: true, instead: None }
     }
 }
 
@@ -185,25 +183,6 @@ fn answer(kind: &Kind, ran: &Mutex<Vec<String>>, asked: &Asked) -> Reply {
             ran.lock().unwrap().push(id);
             Reply::Status(204, String::new())
         }
-        ("POST", "/search/")
-            if asked.header("content-type") == "application/vnd.olrapi.dataview.dql+txt" && kind.takes_dql =>
-        {
-            let query = String::from_utf8(asked.body.clone()).unwrap();
-            if !query.starts_with("TABLE") || query.contains("WITHOUT ID") {
-                return refused(
-                    400,
-                    40070,
-                    "The query you provided could not be processed.\nOnly TABLE dataview queries are supported.",
-                );
-            }
-            Reply::json(&json!([
-                { "filename": "vault/Home.md", "result": { "rating": 5, "Year": null } },
-                { "filename": "vault/Glossary.md", "result": { "rating": [1, 2], "Year": "1999" } },
-            ]))
-        }
-        ("POST", "/search/") => {
-            refused(400, 40012, "Unknown or invalid Content-Type specified in Content-Type header.")
-        }
         ("GET", "/vault/.obsidian/workspace.json") if kind.gives_layout => {
             Reply::json(&json!({ "main": { "id": "1", "type": "split", "children": [] }, "active": "1" }))
         }
@@ -214,7 +193,6 @@ fn answer(kind: &Kind, ran: &Mutex<Vec<String>>, asked: &Asked) -> Reply {
 
 fn companion(kind: &Kind, route: &str, asked: &Asked) -> Reply {
     let good = |result: Value| Reply::json(&json!({ "ok": true, "result": result }));
-    let bad = |code: &str, message: &str| Reply::json(&json!({ "ok": false, "code": code, "message": message }));
     if (asked.method.as_str(), route) == ("GET", "probe") {
         let known = ["dataview", "tasks", "templater", "quickadd", "excalidraw", "text-extractor", "make-md"];
         let of =
@@ -227,13 +205,6 @@ fn companion(kind: &Kind, route: &str, asked: &Asked) -> Reply {
     }
     let body = asked.json();
     match route {
-        "dataview/dql" if body["dql"] == "nonsense" => bad("dql_error", "PARSING FAILED: expected TABLE"),
-        "dataview/dql" => {
-            good(json!({ "headers": ["File", "rating"], "rows": [["vault/Home.md", 5]], "note_paths": [] }))
-        }
-        "dataview/validate" => good(json!({ "valid": body["dql"] != "nonsense" })),
-        "dataview/eval" if body["path"] == "no/such.md" => bad("note_not_found", "dataview has no indexed page"),
-        "dataview/eval" => good(json!({ "value": 3, "type": "number" })),
         "ocr/attachment" => {
             good(json!({ "path": body["path"], "text": "High water 06:12", "cached": false, "duration_ms": 7 }))
         }

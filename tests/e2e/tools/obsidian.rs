@@ -27,9 +27,6 @@ fn calls() -> Vec<(&'static str, Value)> {
     vec![
         ("list_commands", json!({ "filter": "SAVE" })),
         ("execute_command", json!({ "command_id": SAVE })),
-        ("search_dql", json!({ "dql": "TABLE rating FROM #book" })),
-        ("validate_dql", json!({ "dql": "TABLE rating" })),
-        ("eval_dataview_field", json!({ "path": "vault/Home.md", "expression": "length(file.inlinks)" })),
         ("ocr_attachment", json!({ "path": "vault/attachments/tide-2026-11-18.png" })),
         ("ocr_bulk", json!({ "root": "vault" })),
         ("makemd_list_spaces", json!({})),
@@ -58,13 +55,10 @@ async fn each_tool_that_needs_the_app_works_over_the_bridge() {
     let mut called: Vec<&str> = calls().iter().map(|(name, _)| *name).collect();
     names.sort_unstable();
     called.sort_unstable();
-    assert!(names == called && names.len() <= 12, "{names:?}");
+    assert!(names == called && names.len() <= 9, "{names:?}");
     let expected = [
         ("list_commands", "total_count", json!(2)),
         ("execute_command", "command_id", json!(SAVE)),
-        ("search_dql", "rows", json!([["vault/Home.md", 5]])),
-        ("validate_dql", "valid", json!(true)),
-        ("eval_dataview_field", "value", json!(3)),
         ("ocr_attachment", "text", json!("High water 06:12")),
         ("ocr_bulk", "processed", json!(1)),
         ("makemd_list_spaces", "spaces", json!([{ "id": "s", "name": "Books", "path": "Books", "view_count": 1 }])),
@@ -87,17 +81,11 @@ async fn without_the_companion_the_plugins_own_routes_answer() {
     let (deployment, obsidian) = started(Kind { companion: None, ..Kind::default() }).await;
     let client = obsidian.place().near(&deployment, json!({})).await;
     let agent = agent(&client, &all());
-    let table = agent.checked("search_dql", json!({ "dql": "TABLE rating, Year FROM #book" })).await;
-    assert_eq!(table["headers"], json!(["File", "rating", "Year"]));
-    assert_eq!(table["rows"], json!([["vault/Home.md", 5, null], ["vault/Glossary.md", [1, 2], "1999"]]));
-    assert_eq!(table["note_paths"], json!(["vault/Home.md", "vault/Glossary.md"]));
-    assert_eq!(agent.refused("search_dql", json!({ "dql": "LIST" })).await, "dql_error");
     for tool in ["list_commands", "execute_command", "open_workspace"] {
         let (_, arguments) = calls().into_iter().find(|(name, _)| *name == tool).unwrap();
         agent.checked(tool, arguments).await;
     }
-    let lacking =
-        ["validate_dql", "eval_dataview_field", "ocr_attachment", "ocr_bulk", "makemd_list_spaces", "makemd_query"];
+    let lacking = ["ocr_attachment", "ocr_bulk", "makemd_list_spaces", "makemd_query"];
     for (tool, arguments) in calls().into_iter().filter(|(tool, _)| lacking.contains(tool)) {
         let error = agent.failure(tool, arguments).await;
         assert_eq!(
@@ -105,12 +93,10 @@ async fn without_the_companion_the_plugins_own_routes_answer() {
             (&json!("plugin_missing"), &json!("obsidian-tc-companion"))
         );
     }
-    // A newer plugin, which takes no Dataview query.
-    let newer =
-        Obsidian::start(Kind { companion: None, takes_dql: false, gives_layout: false, ..Kind::default() }).await;
+    // One that does not give the layout.
+    let newer = Obsidian::start(Kind { companion: None, gives_layout: false, ..Kind::default() }).await;
     let client = newer.place().near(&deployment, json!({})).await;
     let agent = self::agent(&client, &all());
-    assert_eq!(agent.refused("search_dql", json!({ "dql": "TABLE rating" })).await, "plugin_missing");
     assert_eq!(agent.refused("save_workspace", json!({ "name": "Evening" })).await, "invalid_input");
     agent.checked("save_workspace", json!({ "name": "Evening", "layout": { "main": {} } })).await;
 }
@@ -148,10 +134,9 @@ async fn each_tool_says_which_way_the_app_is_not_there() {
         );
     }
     // A plugin behind the companion.
-    let lacking =
-        Obsidian::start(Kind { lacks: vec!["dataview", "text-extractor", "make-md"], ..Kind::default() }).await;
+    let lacking = Obsidian::start(Kind { lacks: vec!["text-extractor", "make-md"], ..Kind::default() }).await;
     let client = lacking.place().near(&deployment, json!({})).await;
-    for (tool, plugin) in [("search_dql", "dataview"), ("ocr_bulk", "text-extractor"), ("makemd_query", "make-md")] {
+    for (tool, plugin) in [("ocr_bulk", "text-extractor"), ("makemd_query", "make-md")] {
         let (_, arguments) = calls().into_iter().find(|(name, _)| *name == tool).unwrap();
         let error = agent(&client, &all()).failure(tool, arguments).await;
         assert_eq!((&error["code"], &error["details"]["plugin"]), (&json!("plugin_missing"), &json!(plugin)));
@@ -277,9 +262,7 @@ async fn who_lacks_a_scope_or_may_read_a_part_only_asks_the_app_nothing() {
     }
     let asked = obsidian.plugin.asked().len();
     let partial = obsidian.place().near(&deployment, json!({ "acl": { "readPaths": ["vault/Home.md"] } })).await;
-    for tool in
-        ["search_dql", "validate_dql", "eval_dataview_field", "makemd_list_spaces", "makemd_query", "ocr_attachment"]
-    {
+    for tool in ["makemd_list_spaces", "makemd_query", "ocr_attachment"] {
         let (_, arguments) = calls().into_iter().find(|(name, _)| *name == tool).unwrap();
         assert_eq!(agent(&partial, &all()).refused(tool, arguments).await, "acl_denied", "{tool}");
     }
@@ -374,11 +357,6 @@ async fn each_tool_works_through_the_bucket() {
         clock::pass(Duration::from_secs(1));
     }
     assert_eq!(obsidian.ran(), [SAVE, "workspaces:save", "workspaces-plus:Early morning"]);
-    // What went wrong is told as it is where the app is near.
-    let wrong = json!({ "dql": "nonsense" });
-    agent.checked("search_dql", wrong.clone()).await;
-    near.look().await;
-    assert_eq!(agent.refused("search_dql", wrong).await, "dql_error");
 }
 
 #[tokio::test]
@@ -523,9 +501,9 @@ async fn a_hundred_requests_wait_at_most() {
     let client = obsidian.place().function(&deployment, json!({})).await;
     let agent = agent(&client, &all());
     for number in 0..100 {
-        agent.answer("search_dql", json!({ "dql": format!("TABLE {number}") })).await;
+        agent.answer("makemd_query", json!({ "space_id": format!("{number}") })).await;
     }
-    assert_eq!(agent.refused("search_dql", json!({ "dql": "TABLE x" })).await, "throttled");
+    assert_eq!(agent.refused("makemd_query", json!({ "space_id": "x" })).await, "throttled");
     clock::pass(Duration::from_secs(600));
-    assert!(agent.answer("search_dql", json!({ "dql": "TABLE x" })).await["pending"].is_object());
+    assert!(agent.answer("makemd_query", json!({ "space_id": "x" })).await["pending"].is_object());
 }

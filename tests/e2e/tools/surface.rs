@@ -117,16 +117,16 @@ async fn what_needs_the_app_says_which_plugin_and_is_not_listed() {
     let client = deployment.set_up(&[FLAT]).await;
     for era in ERAS {
         let agent = Agent::new(&client, era);
-        let failure = agent.failure("search_dql", json!({ "dql": "TABLE rank FROM #tide" })).await;
-        assert_eq!((&failure["code"], &failure["details"]["plugin"]), (&json!("plugin_missing"), &json!("dataview")));
-        assert_eq!(agent.failure("search_dql", json!({})).await["code"], "validation_error");
+        let failure = agent.failure("makemd_query", json!({ "space_id": "tides" })).await;
+        assert_eq!((&failure["code"], &failure["details"]["plugin"]), (&json!("plugin_missing"), &json!("make-md")));
+        assert_eq!(agent.failure("makemd_query", json!({})).await["code"], "validation_error");
         let tools = agent.tools().await;
         let needs_app = |name: &&str| State::of(name) == State::NeedsObsidian;
         assert!(!names(&tools).iter().any(needs_app) && names(&tools).contains(&"list_tags"));
     }
-    let visibility = json!({ "allowed": ["find", "search_dql"] });
+    let visibility = json!({ "allowed": ["find", "makemd_query"] });
     let config = json!({ "toolFacade": { "mode": "flat" }, "toolVisibility": visibility }).to_string();
     let client = deployment.set_up(&[("ATLAS_CONFIG", &config)]).await;
     let tools: Vec<Value> = Agent::new(&client, ERAS[0]).tools().await;
-    assert_eq!(names(&tools), ["find", "search_dql"]);
+    assert_eq!(names(&tools), ["find", "makemd_query"]);
 }

@@ -18,7 +18,7 @@ use serde_json::json;
 use crate::input::Input;
 
 /// The sections in the order of the object, and the kind of their parts.
-pub(crate) const SECTIONS: [(&str, PartKind); 16] = [
+pub(crate) const SECTIONS: [(&str, PartKind); 18] = [
     ("text", PartKind::TextBlock),
     ("grams", PartKind::GramPage),
     ("records", PartKind::RecordPage),
@@ -34,6 +34,8 @@ pub(crate) const SECTIONS: [(&str, PartKind); 16] = [
     ("tasks", PartKind::Facts(SectionName::Tasks)),
     ("link_lines", PartKind::Facts(SectionName::LinkLines)),
     ("symbols", PartKind::Facts(SectionName::Symbols)),
+    ("fields", PartKind::Facts(SectionName::Fields)),
+    ("lists", PartKind::Facts(SectionName::Lists)),
     ("code", PartKind::Facts(SectionName::Code)),
 ];
 

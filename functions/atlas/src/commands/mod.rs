@@ -23,6 +23,7 @@ mod search;
 mod serve;
 mod status;
 mod sync;
+mod table;
 mod token;
 mod undo;
 mod up;
@@ -56,6 +57,8 @@ pub(crate) enum Command {
     Connect(connect::Arguments),
     /// Search the vault: by words, by a regular expression, or for a literal text
     Search(search::Arguments),
+    /// Print the rows of a query over notes, as a table, CSV or JSON Lines
+    Table(table::Arguments),
     /// Print a note
     Read(read::Arguments),
     /// Show what the next sync would change on either side, as a unified diff
@@ -120,6 +123,7 @@ impl Command {
             Self::RalphyInit(folder) => pack::init_ralphy(folder),
             Self::Connect(arguments) => connect::run(arguments),
             Self::Search(arguments) => search::run(arguments).await,
+            Self::Table(arguments) => table::run(arguments).await,
             Self::Read(arguments) => read::run(arguments).await,
             Self::Diff(arguments) => diff::run(arguments).await,
             Self::Completions(arguments) => completions::run(&arguments),

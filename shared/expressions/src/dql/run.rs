@@ -13,6 +13,8 @@ use crate::value::{Link, Object, Page, Value, Widget};
 pub struct Ran {
     /// The rows.
     pub output: Output,
+    /// For each row the file that it is of; nothing for groups.
+    pub files: Vec<Option<Arc<str>>>,
     /// Errors in some rows, which are left out: their step, and the first few of them.
     pub warnings: Vec<String>,
 }
@@ -58,8 +60,7 @@ pub fn run(query: &Query, evaluator: &Evaluator<'_>, candidates: &[Arc<str>]) ->
     let paths = match &query.source {
         None => candidates,
         Some(source) => {
-            let every = evaluator.pages().paths();
-            let found = source.find(evaluator, &every)?;
+            let found = source.find(evaluator)?;
             let mut kept = Vec::new();
             for path in candidates {
                 if found.holds(evaluator, path)? {
@@ -94,11 +95,17 @@ fn tasks_of(evaluator: &Evaluator<'_>, path: &Arc<str>, rows: &mut Vec<Row>) -> 
     evaluator.spend(tasks.len())?;
     for task in tasks {
         let Value::Object(task) = task else { continue };
+        evaluator.make(row_bytes(task.len()))?;
         let line = task.get("line").and_then(Value::as_number).unwrap_or_default();
         let id = format!("{path}#{line}").into();
         rows.push(Row { id, data: Value::Page(Arc::new(Page { path: path.clone(), over: (**task).clone() })) });
     }
     Ok(())
+}
+
+/// Bytes of a row with so many fields of its own.
+const fn row_bytes(fields: usize) -> usize {
+    fields.saturating_add(2).saturating_mul(2 * size_of::<Value>())
 }
 
 struct Run<'r, 'p> {
@@ -193,12 +200,14 @@ impl Run<'_, '_> {
                 let data = match &row.data {
                     Value::Page(page) => {
                         evaluator.spend(page.over.len())?;
+                        evaluator.make(row_bytes(page.over.len()))?;
                         let mut page = (**page).clone();
                         page.over.insert(name, entry.clone());
                         Value::Page(Arc::new(page))
                     }
                     Value::Object(object) => {
                         evaluator.spend(object.len())?;
+                        evaluator.make(row_bytes(object.len()))?;
                         let mut object = (**object).clone();
                         object.insert(name, entry.clone());
                         Value::object(object)
@@ -250,23 +259,27 @@ impl Run<'_, '_> {
     }
 
     fn output(mut self, header: &Header) -> Result<Ran> {
+        let mut files = Vec::new();
         let output = match header {
             Header::List { value, with_id } => {
                 let exprs: Vec<_> = value.iter().collect();
-                let rows = self.values("LIST", &exprs)?.into_iter().map(|(row, mut values)| match values.pop() {
-                    None => row.id,
-                    Some(value) if !*with_id => value,
-                    Some(value) => Value::Widget(Arc::new(Widget::Pair(row.id, value))),
+                let rows = self.values("LIST", &exprs)?.into_iter().map(|(row, mut values)| {
+                    files.push(file_of(&row.data));
+                    match values.pop() {
+                        None => row.id,
+                        Some(value) if !*with_id => value,
+                        Some(value) => Value::Widget(Arc::new(Widget::Pair(row.id, value))),
+                    }
                 });
                 Output::List(rows.collect())
             }
             Header::Table { columns, with_id } => {
                 let exprs: Vec<_> = columns.iter().map(|column| &column.value).collect();
                 let id = with_id.then(|| self.groups.last().cloned().unwrap_or_else(|| "File".to_owned()));
-                let rows = self
-                    .values("TABLE", &exprs)?
-                    .into_iter()
-                    .map(|(row, values)| with_id.then_some(row.id).into_iter().chain(values).collect());
+                let rows = self.values("TABLE", &exprs)?.into_iter().map(|(row, values)| {
+                    files.push(file_of(&row.data));
+                    with_id.then_some(row.id).into_iter().chain(values).collect()
+                });
                 let rows = rows.collect();
                 Output::Table {
                     columns: id.into_iter().chain(columns.iter().map(|column| column.name.clone())).collect(),
@@ -275,12 +288,14 @@ impl Run<'_, '_> {
             }
             Header::Task => {
                 let groups = self.groups.len();
+                files.extend(self.rows.iter().map(|row| file_of(&row.data)));
                 Output::Tasks(self.rows.iter().map(|row| task(&row.data, groups)).collect())
             }
             Header::Calendar(column) => {
                 let evaluator = self.evaluator;
                 let mut dates = Vec::new();
                 for (row, values) in self.values("CALENDAR", &[&column.value])? {
+                    files.push(file_of(&row.data));
                     let file = evaluator.member(&row.data, "file")?;
                     let link = evaluator.member(&file, "link")?;
                     dates.push((values.into_iter().next().unwrap_or_default(), link));
@@ -288,8 +303,12 @@ impl Run<'_, '_> {
                 Output::Calendar(dates)
             }
         };
-        Ok(Ran { output, warnings: self.warnings })
+        Ok(Ran { output, files, warnings: self.warnings })
     }
+}
+
+fn file_of(data: &Value) -> Option<Arc<str>> {
+    if let Value::Page(page) = data { Some(page.path.clone()) } else { None }
 }
 
 /// A task as an object of its own fields; a group of tasks as its key and its rows.

@@ -143,30 +143,31 @@ pub(super) fn is_page(path: &str) -> bool {
     path.ends_with(".md")
 }
 
+/// The one file that the text of a source means, if there is no folder of that name.
+pub(crate) fn file_named(folder: &str, evaluator: &Evaluator<'_>) -> Option<Arc<str>> {
+    let pages = evaluator.pages();
+    if folder.is_empty() || pages.is_folder(folder) {
+        return None;
+    }
+    [folder.to_owned(), format!("{folder}.md")].into_iter().find(|path| pages.is_file(path)).map(Arc::from)
+}
+
 impl Source {
     /// Looks up what the source names.
     ///
     /// # Errors
     /// For CSV files, and if a note whose links are wanted is not there.
-    pub(super) fn find(&self, evaluator: &Evaluator<'_>, paths: &[Arc<str>]) -> Result<ResolvedSource> {
+    pub(super) fn find(&self, evaluator: &Evaluator<'_>) -> Result<ResolvedSource> {
         let target = |link: &str| match link {
             "" => evaluator.this().cloned(),
             _ => evaluator.resolved(link),
         };
         Ok(match self {
             Self::Tag(tag) => ResolvedSource::Tag(tag.clone()),
-            Self::Folder(folder) => {
-                evaluator.spend(paths.len())?;
-                let is = |path: &str| paths.iter().find(|own| ***own == *path).cloned();
-                if folder.is_empty() || paths.iter().any(|path| in_folder(path, folder)) {
-                    ResolvedSource::Folder(folder.clone())
-                } else {
-                    match is(folder).or_else(|| is(&format!("{folder}.md"))) {
-                        Some(file) => ResolvedSource::File(file),
-                        None => ResolvedSource::Folder(folder.clone()),
-                    }
-                }
-            }
+            Self::Folder(folder) => match file_named(folder, evaluator) {
+                Some(file) => ResolvedSource::File(file),
+                None => ResolvedSource::Folder(folder.clone()),
+            },
             Self::Csv(_) => {
                 return Err(Error::unsupported("csv() is not supported as a source: make notes or a table of it"));
             }
@@ -184,12 +185,12 @@ impl Source {
                         .collect(),
                 )
             }
-            Self::Not(inner) => ResolvedSource::Not(Box::new(inner.find(evaluator, paths)?)),
+            Self::Not(inner) => ResolvedSource::Not(Box::new(inner.find(evaluator)?)),
             Self::And(left, right) => {
-                ResolvedSource::And(Box::new(left.find(evaluator, paths)?), Box::new(right.find(evaluator, paths)?))
+                ResolvedSource::And(Box::new(left.find(evaluator)?), Box::new(right.find(evaluator)?))
             }
             Self::Or(left, right) => {
-                ResolvedSource::Or(Box::new(left.find(evaluator, paths)?), Box::new(right.find(evaluator, paths)?))
+                ResolvedSource::Or(Box::new(left.find(evaluator)?), Box::new(right.find(evaluator)?))
             }
         })
     }

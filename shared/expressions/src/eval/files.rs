@@ -41,7 +41,7 @@ pub(super) fn file_field(evaluator: &Evaluator<'_>, path: &Arc<str>, name: &str)
         (Dialect::Dataview, "aliases") => fact(Fact::Aliases),
         (Dialect::Dataview, "lists") => fact(Fact::Lists),
         (Dialect::Dataview, "tasks") => tasks(&fact(Fact::Lists)),
-        (Dialect::Dataview, "frontmatter") => Value::object(pages.properties(path)),
+        (Dialect::Dataview, "frontmatter") => fact(Fact::Frontmatter),
         (Dialect::Dataview, "starred") => Value::Boolean(false),
         (Dialect::Bases, "name") => file.into(),
         (Dialect::Bases, "basename") => stem.into(),

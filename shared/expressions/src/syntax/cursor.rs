@@ -170,10 +170,7 @@ impl<'t> Cursor<'t> {
             [one] => (*one).to_owned(),
             [most @ .., last] => format!("{} or {last}", most.join(", ")),
         };
-        let place = error
-            .place(self.text)
-            .map_or_else(String::new, |place| format!("line {}, column {}: ", place.line, place.column));
-        error.message = format!("{place}expected {expected}, found {found}");
+        error.message = format!("expected {expected}, found {found}");
         error
     }
 }

@@ -178,7 +178,7 @@ fn a_document_that_is_none_says_where() {
     let wrong = [
         ("views: 1", "views has to be a list"),
         ("views:\n  - order: [file.name]\n    limit: -1", "views[0].limit has to be a whole number"),
-        ("filters:\n  and:\n    - a ==", "filters.and[0]: line 1, column 5: expected an expression, found the end"),
+        ("filters:\n  and:\n    - a ==", "filters.and[0]: expected an expression, found the end"),
         (
             "filters:\n  and: [a]\n  or: [b]",
             "filters has to be an expression, or a map with one of \"and\", \"or\" and \"not\"",
@@ -187,7 +187,7 @@ fn a_document_that_is_none_says_where() {
         ("formulas: [a]", "formulas has to be a map"),
         (
             "views:\n  - sort:\n      - property: a\n        direction: UP",
-            "views[0].sort has to be \"property\" and \"direction\" (ASC or DESC)",
+            "views[0].sort[0] has to be \"property\" and \"direction\" (ASC or DESC)",
         ),
     ];
     for (text, message) in wrong {
@@ -195,6 +195,22 @@ fn a_document_that_is_none_says_where() {
     }
     assert!(base::parse("views: [").unwrap_err().message.starts_with("the base is not YAML: "));
     assert!(base::parse("").unwrap().views.is_empty());
+}
+
+#[test]
+fn an_error_of_a_document_has_its_line_and_column() {
+    for (text, line, column) in [
+        ("views: [\n", 1, 8),
+        ("a: 1\nfilters:\n  and:\n    - a ==\n", 4, 11),
+        ("# é\nfilters: 'price + '\n", 2, 19),
+        ("formulas:\n  a: \"x \\\"\\\" +\"\n", 2, 9),
+        ("views:\n  - order: [a]\n    limit: -1\n", 3, 12),
+        ("formulas:\n  a: formula.b\n  b: formula.a\n", 2, 3),
+        ("views:\n  - type: table\n    type: list\n", 3, 5),
+    ] {
+        let place = base::parse(text).unwrap_err().place(text).unwrap();
+        assert_eq!((place.line, place.column), (line, column), "{text}");
+    }
 }
 
 #[test]

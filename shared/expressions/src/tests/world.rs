@@ -96,6 +96,7 @@ impl Pages for World {
             Fact::Tags => texts(&note.tags),
             Fact::Links => Value::list(note.links.iter().map(link).collect()),
             Fact::Embeds | Fact::Aliases => Value::list(Vec::new()),
+            Fact::Frontmatter => Value::object(note.properties.clone()),
             Fact::Backlinks => {
                 let to = |note: &Note| note.links.iter().any(|link| self.resolve(link, path).as_deref() == Some(path));
                 Value::list(

@@ -1,6 +1,6 @@
 //! Asks the app through its plugin *Local REST API*, and the companion that adds routes to it.
 //!
-//! The plugin's own description says its routes: `/commands/`, `/search/`, `/vault/`, and `/` without a key. The companion's are below
+//! The plugin's own description says its routes: `/commands/`, `/vault/`, and `/` without a key. The companion's are below
 //! `/obsidian-tc/v1/`, and answer `{"ok": true, "result"}` or `{"ok": false, "code", "message"}`. A probe says which of them are there; it is
 //! kept for a short time.
 
@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use atlas_outbound::{Answer, HeaderValue, Method, Request as Sent, Service, header};
-use bytes::Bytes;
+use atlas_outbound::{Answer, Method, Request as Sent, Service};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -25,17 +24,12 @@ const FAILURE_KEPT: Duration = Duration::from_secs(5);
 const SERVICE: &str = "Obsidian Local REST API";
 /// The companion's routes.
 const ROUTES: [&str; 2] = ["obsidian-tc", "v1"];
-/// The content type of a Dataview query. Newer versions of the plugin do not take it.
-const DQL: HeaderValue = HeaderValue::from_static("application/vnd.olrapi.dataview.dql+txt");
 /// The file with the layout of the windows.
 const LAYOUT: [&str; 3] = ["vault", ".obsidian", "workspace.json"];
 /// Obsidian's command that saves the workspace that is open.
 /// Most commands that are told of, and bytes of a text of the plugin's.
 const MAX_COMMANDS: usize = 10_000;
 const MAX_TEXT: usize = 500;
-/// The plugin's codes for a query that cannot be run, and for a content type that it does not take.
-const QUERY_CODES: [u64; 2] = [40070, 40080];
-const CONTENT_TYPE_CODES: [u64; 2] = [40011, 40012];
 
 /// How long an app is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,8 +112,6 @@ struct Envelope {
 /// The plugin's error.
 #[derive(Default, Deserialize)]
 struct Refusal {
-    #[serde(default, rename = "errorCode")]
-    code: u64,
     #[serde(default)]
     message: String,
 }
@@ -153,11 +145,6 @@ impl Client {
             Request::Execute { command } => self.execute(command).await,
             Request::Layout {} => self.layout().await,
             Request::OpenWorkspace { name, save_first } => self.open_workspace(name, *save_first).await,
-            Request::Query { dql } if found.capabilities.is_none() => self.search(dql).await,
-            Request::Query { dql } => {
-                let body = json!({ "dql": dql, "format": "table" });
-                self.companion(&found, "dataview", "dataview/dql", &body, self.times.call).await
-            }
             Request::Companion { route, body } => {
                 let time = match route {
                     Route::OcrAttachment | Route::OcrBulk => self.times.ocr,
@@ -272,38 +259,6 @@ impl Client {
         read(&ok(answer)?, REST_API)
     }
 
-    /// A Dataview query without the companion: tables of notes only.
-    async fn search(&self, dql: &str) -> Result<Value, Failure> {
-        #[derive(Deserialize)]
-        struct Row {
-            filename: String,
-            #[serde(default)]
-            result: serde_json::Map<String, Value>,
-        }
-        let mut request = self.service.request(Method::POST, &["search", ""]);
-        request.headers.insert(header::CONTENT_TYPE, DQL);
-        request.body = Bytes::from(dql.to_owned());
-        let answer = self.send(request, self.times.call).await?;
-        if answer.status.as_u16() == 400 {
-            let refusal: Refusal = serde_json::from_slice(&answer.body).unwrap_or_default();
-            return Err(match refusal.code {
-                code if QUERY_CODES.contains(&code) => Failure::Query { why: short(&refusal.message) },
-                // It speaks of JSONLogic alone.
-                code if CONTENT_TYPE_CODES.contains(&code) => Failure::Missing { plugin: COMPANION.to_owned() },
-                _ => Failure::Query { why: short(&refusal.message) },
-            });
-        }
-        let rows: Vec<Row> = read(&ok(answer)?, REST_API)?;
-        let fields: Vec<String> = rows.first().map(|row| row.result.keys().cloned().collect()).unwrap_or_default();
-        let cells = |row: &Row| {
-            let others = fields.iter().map(|field| row.result.get(field).cloned().unwrap_or_default());
-            std::iter::once(Value::from(row.filename.as_str())).chain(others).collect::<Vec<_>>()
-        };
-        let headers: Vec<&str> = std::iter::once("File").chain(fields.iter().map(String::as_str)).collect();
-        let paths: Vec<&str> = rows.iter().map(|row| row.filename.as_str()).collect();
-        Ok(json!({ "headers": headers, "rows": rows.iter().map(cells).collect::<Vec<_>>(), "note_paths": paths }))
-    }
-
     async fn companion(
         &self,
         found: &ProbeResult,
@@ -351,7 +306,6 @@ fn opened(answer: &Answer, plugin: &str) -> Result<Value, Failure> {
         "plugin_missing" => Failure::Missing { plugin: short(&named()) },
         "invalid_input" => Failure::Wrong { why },
         "note_not_found" => Failure::NotFound { why },
-        "dql_error" => Failure::Query { why },
         // Its words may name paths of the person's computer.
         code => {
             tracing::warn!(code, why, "the app failed");

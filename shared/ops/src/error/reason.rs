@@ -52,6 +52,7 @@ reasons! {
     ApprovalOwn = "approval_own": "The caller made this call.", "Let somebody else approve it: a person at the host, or another administrator.";
     ApprovalRefused = "approval_refused": "A person refused the call.", "Do not repeat it; ask them what they want instead.";
     ApprovalsFull = "approvals_full": "Too many of the caller's calls wait for a person.", "Ask the person to decide on them, then call again.";
+    BasesSyntaxError = "bases_syntax_error": "The base cannot be read.", "Change it at the line and column that the message names.";
     BodyInvalid = "body_invalid": "The route does not accept this body.", "Correct it as the message says.";
     BodyTooLarge = "body_too_large": "The body is too large.", "Send less at once.";
     BodyTooSlow = "body_too_slow": "The body did not arrive in time.", "Send the request again.";

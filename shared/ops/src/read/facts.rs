@@ -1,10 +1,10 @@
-//! Facts of notes: properties, tags, tasks, lines of links, symbols. They come from the segments' sections. For a
+//! Facts of notes: properties, tags, tasks, lines of links, symbols, inline fields, list items. They come from the segments' sections. For a
 //! segment without such sections they are built from its texts once, and cached.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use atlas_segment::facts::{FACTS, LinkLines, Properties, Symbols, Tags, Tasks};
+use atlas_segment::facts::{FACTS, Fields, LinkLines, Lists, Properties, Symbols, Tags, Tasks};
 use atlas_segment::{Part, SectionName};
 use atlas_vault::VaultPath;
 use futures::future::try_join;
@@ -122,5 +122,15 @@ impl Facts {
     /// Symbols, if they were fetched.
     pub fn symbols(&self, segment: usize) -> Result<&Symbols, Error> {
         Ok(self.part(segment, SectionName::Symbols)?.symbols()?)
+    }
+
+    /// Inline fields, if they were fetched.
+    pub fn fields(&self, segment: usize) -> Result<&Fields, Error> {
+        Ok(self.part(segment, SectionName::Fields)?.fields()?)
+    }
+
+    /// List items, if they were fetched.
+    pub fn lists(&self, segment: usize) -> Result<&Lists, Error> {
+        Ok(self.part(segment, SectionName::Lists)?.lists()?)
     }
 }

@@ -18,7 +18,7 @@ use crate::arguments::Root;
 use crate::error::{Code, Error, Reason};
 use crate::operation::{Context, Deadline};
 use crate::read::facts::Facts;
-use crate::read::index::{DocumentRef, Index};
+use crate::read::index::{DocumentRef, Index, Want};
 use crate::read::link_tables::{Links, Tables, Target};
 use crate::read::network::Network;
 use crate::read::notes;
@@ -45,8 +45,18 @@ impl Graph {
 
     /// Like [`fetch`](Self::fetch), with these sections.
     pub async fn fetch_with(context: &Context<'_>, view: View, sections: &[SectionName]) -> Result<Self, Error> {
+        Self::fetch_wanting(context, view, sections, Want::default()).await
+    }
+
+    /// Like [`fetch_with`](Self::fetch_with), with more of the index.
+    pub async fn fetch_wanting(
+        context: &Context<'_>,
+        view: View,
+        sections: &[SectionName],
+        want: Want<'_>,
+    ) -> Result<Self, Error> {
         let tables = context.vault.links.of(view.snapshot().clone());
-        let (facts, tables) = try_join(Facts::fetch(context, view, sections), tables).await?;
+        let (facts, tables) = try_join(Facts::fetch_with(context, view, sections, want), tables).await?;
         let deadline = context.deadline(MAX_TIME);
         Ok(Self { facts, tables, rivals: Mutex::default(), deadline })
     }
@@ -228,6 +238,18 @@ impl Graph {
         }
         self.index().sort_by_path(&mut found, |document| *document);
         Ok(found)
+    }
+
+    /// The files with a link that has this target as written, whatever it leads to.
+    pub fn with_target(&self, written: &str) -> Vec<DocumentRef> {
+        let mut found = Vec::new();
+        for (segment, table) in self.tables.iter().enumerate() {
+            let same = table.targets().iter().filter(|target| &*target.written == written);
+            let documents = same.flat_map(|target| target.documents.iter());
+            found.extend(documents.map(|document| DocumentRef { segment, document: *document }));
+        }
+        found.retain(|document| self.index().shows(*document));
+        found
     }
 
     /// The number of distinct targets of a note's links.

@@ -93,10 +93,19 @@ impl<T> Columns<T> {
         self.0.iter()
     }
 
+    /// The place of the column of a key among all.
+    pub fn place(&self, key: &str) -> Option<usize> {
+        self.0.binary_search_by(|column| column.key.as_str().cmp(key)).ok()
+    }
+
+    /// The column at a place.
+    pub fn at(&self, place: usize) -> Option<&Column<T>> {
+        self.0.get(place)
+    }
+
     /// The column of a key.
     pub fn get(&self, key: &str) -> Option<&Column<T>> {
-        let at = self.0.binary_search_by(|column| column.key.as_str().cmp(key)).ok()?;
-        self.0.get(at)
+        self.at(self.place(key)?)
     }
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::notes::delete_note::DeleteNote;
 use crate::notes::read_note::ReadNote;
 use crate::notes::write_note::WriteNote;
-use crate::obsidian::dataview::EvalDataviewField;
+use crate::obsidian::ocr_attachment::OcrAttachment;
 
 /// Most scopes in one call.
 const MAX_SCOPES: usize = 64;
@@ -25,7 +25,7 @@ pub struct InspectAcl;
 pub struct Arguments {
     /// A path from the root of the vault; it need not exist.
     path: ReadPath,
-    /// The kind of call: `read_note`, `write_note`, `delete_note`, or for `execute` `eval_dataview_field`, which asks the Obsidian app.
+    /// The kind of call: `read_note`, `write_note`, `delete_note`, or for `execute` `ocr_attachment`, which asks the Obsidian app.
     op: Op,
     /// The scopes of the assumed caller; your own if left out.
     #[serde(default)]
@@ -50,7 +50,7 @@ impl Op {
             Self::Read => (ReadNote::INFO.scopes, Access::Read),
             Self::Write => (WriteNote::INFO.scopes, Access::Write),
             Self::Delete => (DeleteNote::INFO.scopes, Access::Delete),
-            Self::Execute => (EvalDataviewField::INFO.scopes, Access::Read),
+            Self::Execute => (OcrAttachment::INFO.scopes, Access::Read),
         }
     }
 }

@@ -2,15 +2,15 @@
 
 use atlas_access::Access;
 use atlas_ops::arguments;
-use atlas_ops::error::{Code, Error, Reason};
+use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
-use atlas_ops::write::editing;
 use atlas_vault::canvas::{self, Fields};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{check_count, path, refused, seed};
+use super::{path, refused, seed};
+use crate::formats::{self, check_count};
 
 /// Creates a canvas.
 pub struct CreateCanvas;
@@ -54,13 +54,6 @@ pub struct Output {
     node_ids: Vec<String>,
 }
 
-/// The result that a keyed commit stores.
-struct CreatedCanvas {
-    node_ids: Vec<String>,
-    edge_count: usize,
-    is_replaced: bool,
-}
-
 impl Operation for CreateCanvas {
     const INFO: Info = Info {
         name: "create_canvas",
@@ -89,29 +82,21 @@ impl Operation for CreateCanvas {
         let Arguments { nodes, edges, overwrite, .. } = arguments;
         check_count("nodes", nodes.len())?;
         check_count("edges", edges.len())?;
-        let create = |before: Option<&str>| {
-            if before.is_some() && !overwrite {
-                let message = format!(
-                    "a canvas exists at {path} already: change it with update_canvas, choose another path, or set overwrite"
-                );
-                return Err(Error::new(Code::Conflict, Reason::NoteExists, message).with("path", path.as_str()));
-            }
-            let seed = seed(&path, before.unwrap_or_default());
-            let created = canvas::create(&nodes, &edges, seed).map_err(|error| refused(&path, &error))?;
-            let edge_count = created.edges_added.len();
-            let is_replaced = before.is_some_and(|before| !before.trim().is_empty());
-            Ok((created.text, CreatedCanvas { node_ids: created.nodes_added, edge_count, is_replaced }))
+        let make = |before: &str| {
+            let created =
+                canvas::create(&nodes, &edges, seed(&path, before)).map_err(|error| refused(&path, &error))?;
+            Ok((created.text, (created.nodes_added, created.edges_added.len())))
         };
-        let is_replaced = |told: &CreatedCanvas| told.is_replaced;
         let Answer { value: edited, generation } =
-            editing::edit_if_confirmed(context, &Self::INFO, &path, create, is_replaced).await?;
+            formats::create(context, &Self::INFO, &path, overwrite, "update_canvas", make).await?;
+        let (node_ids, edge_count) = edited.told;
         let value = Output {
             path: path.as_str().to_owned(),
             created_at: edited.updated_at,
-            node_count: edited.told.node_ids.len(),
-            edge_count: edited.told.edge_count,
+            node_count: node_ids.len(),
+            edge_count,
             content_hash: edited.content_hash.to_string(),
-            node_ids: edited.told.node_ids,
+            node_ids,
         };
         Ok(Answer { value, generation })
     }

@@ -4,15 +4,14 @@ use atlas_access::Access;
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::cut;
-use atlas_ops::read::notes;
 use atlas_ops::read::view::View;
-use atlas_segment::Kind;
 use atlas_segment::text::decoded;
 use atlas_vault::canvas::{Canvas, Fields};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{path, refused, too_large};
+use super::{path, refused};
+use crate::formats;
 
 /// Reads a canvas.
 pub struct ReadCanvas;
@@ -65,11 +64,7 @@ impl Operation for ReadCanvas {
         let read = |view: View| {
             let path = &path;
             async move {
-                let found = notes::find(view.snapshot(), path.as_str(), |record| record.kind == Kind::Text).await?;
-                let found = found.ok_or_else(|| notes::missing(path.as_str()))?;
-                if found.record.kind != Kind::Text {
-                    return Err(too_large(path.as_str()));
-                }
+                let found = formats::find(&view, path).await?;
                 let text = decoded(&found.text);
                 let canvas = Canvas::read(&text).map_err(|error| refused(path, &error))?;
                 let (mut nodes, mut edges) = (canvas.nodes().to_vec(), canvas.edges().to_vec());

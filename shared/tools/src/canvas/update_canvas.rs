@@ -14,7 +14,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{MAX_REMOVED, check_count, path, refused, seed};
+use super::{MAX_REMOVED, path, refused, seed};
+use crate::formats::check_count;
 
 /// Changes a canvas.
 pub struct UpdateCanvas;

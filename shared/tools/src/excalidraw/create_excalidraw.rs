@@ -2,16 +2,16 @@
 
 use atlas_access::Access;
 use atlas_ops::arguments;
-use atlas_ops::error::{Code, Error, Reason};
+use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
-use atlas_ops::write::editing;
 use atlas_vault::excalidraw::{self, Fields, Form};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{check_count, path, refused};
+use super::{path, refused};
 use crate::canvas::seed;
+use crate::formats::{self, check_count};
 
 /// Creates a drawing.
 pub struct CreateExcalidraw;
@@ -67,12 +67,6 @@ pub struct Output {
     element_ids: Vec<String>,
 }
 
-/// The created drawing.
-struct Told {
-    element_ids: Vec<String>,
-    is_replaced: bool,
-}
-
 impl Operation for CreateExcalidraw {
     const INFO: Info = Info {
         name: "create_excalidraw",
@@ -106,27 +100,19 @@ impl Operation for CreateExcalidraw {
             Template::Blank | Template::Custom => Form::Json,
         };
         let now = context.first_made.as_millisecond();
-        let create = |before: Option<&str>| {
-            if before.is_some() && !overwrite {
-                let message = format!(
-                    "there is a file at {path} already: change a drawing with update_excalidraw, choose another path, or set overwrite"
-                );
-                return Err(Error::new(Code::Conflict, Reason::NoteExists, message).with("path", path.as_str()));
-            }
-            let seed = seed(&path, before.unwrap_or_default());
-            let created = excalidraw::create(form, &elements, seed, now).map_err(|error| refused(&path, &error))?;
-            let is_replaced = before.is_some_and(|before| !before.trim().is_empty());
-            Ok((created.text, Told { element_ids: created.added, is_replaced }))
+        let make = |before: &str| {
+            let created = excalidraw::create(form, &elements, seed(&path, before), now);
+            let created = created.map_err(|error| refused(&path, &error))?;
+            Ok((created.text, created.added))
         };
-        let is_replaced = |told: &Told| told.is_replaced;
         let Answer { value: edited, generation } =
-            editing::edit_if_confirmed(context, &Self::INFO, &path, create, is_replaced).await?;
+            formats::create(context, &Self::INFO, &path, overwrite, "update_excalidraw", make).await?;
         let value = Output {
             path: path.as_str().to_owned(),
             created_at: edited.updated_at,
             content_hash: edited.content_hash.to_string(),
             plugin_used: false,
-            element_ids: edited.told.element_ids,
+            element_ids: edited.told,
         };
         Ok(Answer { value, generation })
     }

@@ -1,10 +1,9 @@
 //! `read_excalidraw`: the elements and texts of a drawing.
 
 use atlas_access::Access;
-use atlas_ops::error::{Code, Error, Reason};
+use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::cut;
-use atlas_ops::read::notes;
 use atlas_ops::read::view::View;
 use atlas_segment::text::decoded;
 use atlas_vault::excalidraw::{self, Drawing, Fields};
@@ -12,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{path, refused};
+use crate::formats;
 
 /// Reads a drawing.
 pub struct ReadExcalidraw;
@@ -112,13 +112,7 @@ impl Operation for ReadExcalidraw {
         let read = |view: View| {
             let path = &path;
             async move {
-                let found = notes::find(view.snapshot(), path.as_str(), |record| record.blob.is_none()).await?;
-                let found = found.ok_or_else(|| notes::missing(path.as_str()))?;
-                if found.record.blob.is_some() {
-                    let message =
-                        format!("{path} is kept as an attachment, for its size as a rule: read it with get_attachment");
-                    return Err(Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", path.as_str()));
-                }
+                let found = formats::find(&view, path).await?;
                 let text = decoded(&found.text);
                 let drawing = Drawing::read(&text, path.is_note()).map_err(|error| refused(path, &error))?;
                 let limits =

@@ -14,8 +14,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{check_count, path, refused};
+use super::{path, refused};
 use crate::canvas::{MAX_REMOVED, seed};
+use crate::formats::check_count;
 
 /// Changes a drawing.
 pub struct UpdateExcalidraw;

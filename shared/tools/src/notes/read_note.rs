@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::anchor::ShortAnchor;
+use crate::queries::in_note::{self, RanQuery};
 
 /// Returns the text and properties of the note at a path.
 pub struct ReadNote;
@@ -47,6 +48,9 @@ pub struct Arguments {
     /// Whether to return its size and time.
     #[serde(default)]
     include_stats: bool,
+    /// Whether to run the queries in it (blocks `dataview` and `base`, embedded bases, inline `= …`) and return `rendered`.
+    #[serde(default)]
+    render_queries: bool,
 }
 
 /// The note.
@@ -57,6 +61,12 @@ pub struct Output {
     /// Its text, or the requested page of it; absent if not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) content: Option<String>,
+    /// The same text with the result of each query in its place, as markdown, or why it has none; absent if not requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rendered: Option<String>,
+    /// The queries of that text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    queries: Vec<RanQuery>,
     /// Its properties; null if it has none or they cannot be read, absent if not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
@@ -101,6 +111,7 @@ impl Arguments {
             include_content: true,
             include_frontmatter: true,
             include_stats: false,
+            render_queries: false,
         }
     }
 
@@ -154,6 +165,8 @@ impl Parts {
             stats: self.stats.then_some(Stats { size: found.record.bytes, mtime }),
             bytes: found.record.bytes,
             generation: found.generation,
+            rendered: None,
+            queries: Vec::new(),
             next_offset: page.as_ref().and_then(|page| page.next),
             lossy: page.as_ref().is_some_and(|page| page.lossy),
             content: page.map(|page| page.content),
@@ -165,7 +178,7 @@ impl Operation for ReadNote {
     const INFO: Info = Info {
         name: "read_note",
         title: "Read a note",
-        description: "Returns the text, the properties and the sha256 of the note at a path, now or at an older generation. Of a long note read a part (anchor) or pages (next_offset). If you do not know the path, call search. Example: {\"path\": \"Projects/Atlas.md\"}",
+        description: "Returns the text, the properties and the sha256 of the note at a path, now or at an older generation. Of a long note read a part (anchor) or pages (next_offset). If you do not know the path, call search. With render_queries its Dataview and Bases queries are run, and `rendered` has their results. Example: {\"path\": \"Projects/Atlas.md\"}",
         scopes: &[Scope::ReadVault],
         tags: &["notes"],
         ..Info::HARMLESS
@@ -179,35 +192,61 @@ impl Operation for ReadNote {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path: VaultPath = arguments.path.clone().into();
-        let path = path.as_str();
-        let parts = arguments.parts();
-        let needs_text = parts.are_text() || arguments.anchor.is_some();
-        let find = |view: View| async move {
+        let (path, arguments) = (path.as_str(), &arguments);
+        let read = |view: View| async move {
+            let parts = arguments.parts();
+            let needs_text = parts.are_text() || arguments.anchor.is_some() || arguments.render_queries;
             let found = notes::find(view.snapshot(), path, |record| needs_text && has_text(record)).await?;
-            match found {
-                Some(found) if has_text(&found.record) => Ok(found),
-                Some(found) if found.record.kind == Kind::Attachment => Err(attachment(&found.record)),
-                _ => Err(notes::missing(path)),
+            let found = match found {
+                Some(found) if has_text(&found.record) => found,
+                Some(found) if found.record.kind == Kind::Attachment => return Err(attachment(&found.record)),
+                _ => return Err(notes::missing(path)),
+            };
+            let range = match arguments.anchor.as_ref() {
+                Some(anchor) => {
+                    let text = text_of(&found)?;
+                    anchor.0.find(text)?.range(text)?
+                }
+                None => 0..found.text.len(),
+            };
+            match arguments.render_queries {
+                true => with_results(context, view, parts, range, found).await,
+                false => parts.within(range, found, context.limits, 0),
             }
         };
-        let answer = match *arguments.generation {
-            None => context.read(find).await?,
+        match *arguments.generation {
+            None => context.read(read).await,
             Some(generation) => {
-                let view = View::whole(notes::at(context, generation).await?);
-                Answer { value: find(view).await?, generation: Some(generation) }
+                let snapshot = notes::at(context, generation).await?;
+                let view = if arguments.render_queries { context.view(snapshot) } else { View::whole(snapshot) };
+                Ok(Answer { value: read(view).await?, generation: Some(generation) })
             }
-        };
-        let found = answer.value;
-        let range = match arguments.anchor.as_ref() {
-            Some(anchor) => {
-                let text = text_of(&found)?;
-                anchor.0.find(text)?.range(text)?
-            }
-            None => 0..found.text.len(),
-        };
-        let output = parts.within(range, found, context.limits, 0)?;
-        Ok(Answer { value: output, generation: answer.generation })
+        }
     }
+}
+
+/// A page of a note, and the same with the results of its queries. The page is smaller, so that the answer has room for these.
+async fn with_results(
+    context: &Context<'_>,
+    view: View,
+    parts: Parts,
+    range: Range<usize>,
+    found: Found,
+) -> Result<Output, Error> {
+    let (path, start) = (found.record.path.clone(), range.start);
+    let text = text_of(&found)?.to_owned();
+    let room = context.limits.max_response_bytes;
+    let limits = Limits { max_response_bytes: room / 4, ..*context.limits };
+    let mut output = Parts { content: true, ..parts }.within(range, found, &limits, 0)?;
+    let offset = start + usize::try_from(parts.offset).unwrap_or(usize::MAX);
+    let length = output.content.as_ref().map_or(0, String::len);
+    let part = offset..offset.saturating_add(length);
+    let rendered = in_note::rendered(context, view, &path, &text, part, room / 2).await?;
+    (output.rendered, output.queries) = (Some(rendered.text), rendered.queries);
+    if !parts.content {
+        output.content = None;
+    }
+    Ok(output)
 }
 
 /// The error for an attachment, which another operation reads.

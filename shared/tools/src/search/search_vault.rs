@@ -202,8 +202,7 @@ fn choose(query: &Query, mode: Mode) -> Result<(Method, &'static str), Error> {
             Err(refused(Reason::InvalidInput, "mode: an object is JSONLogic: say jsonlogic or auto"))
         }
         (Mode::Dql, _) => {
-            let message = "mode: the plugin Dataview is not here: say jsonlogic, or use find_notes_by_property";
-            Err(Error::not_found(Reason::PluginMissing, message).with("plugin", "dataview"))
+            Err(refused(Reason::InvalidInput, "mode: a Dataview query gives rows, not notes: give it to search_dql"))
         }
         (Mode::Semantic, _) => {
             Err(refused(Reason::EmbeddingProviderError, "mode: there is no model for meanings here: say text"))

@@ -6,18 +6,18 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::entries::{Entry, entries};
+use super::entries::entries;
 use super::error::{Candidate, MAX_CANDIDATES, Problem, echo};
+use super::splice;
 use super::splice::text_start;
-use super::{splice, yaml};
 use crate::frontmatter;
-use crate::lines::{Lines, line_end};
+use crate::lines::Lines;
 use crate::note::Frontmatter;
+use crate::yaml::change::replacement;
+use crate::yaml::{MAX_DEPTH, write as yaml};
 
 /// Longest name of a new property, in bytes. YAML still accepts it as a key when escaping makes it six times as long.
 const MAX_NAME_BYTES: usize = 160;
-/// Most levels of a value. The reader has the same limit for the whole frontmatter.
-const MAX_DEPTH: usize = 32;
 
 /// The text of a new note: `properties` in its frontmatter, so that [`parse`](crate::parse) reads the same values back,
 /// and `body` below it. A byte-order mark of the body comes first. Without properties, the body alone.
@@ -89,7 +89,8 @@ pub(super) fn set(text: &str, properties: &Map<String, Value>) -> Result<String,
     let mut at = 0;
     for (entry, value) in entries.iter().filter_map(|entry| Some((entry, old.get(&entry.name)?))) {
         edited.push_str(yaml.get(at..entry.value.start).unwrap_or_default());
-        edited.push_str(&replacement(yaml, entry, value, line_break));
+        let column = entry.key - entry.lines.start;
+        edited.push_str(&replacement(yaml, &entry.value, entry.lines.end, value, column, false, line_break));
         at = entry.lines.end;
     }
     edited.push_str(yaml.get(at..).unwrap_or_default());
@@ -156,27 +157,6 @@ fn check_value(value: &Value) -> Result<(), Problem> {
         return Err(Problem::Unreadable(format!("it nests deeper than {MAX_DEPTH} levels")));
     }
     Ok(())
-}
-
-/// The text that replaces the entry from after the colon to the end of its lines, with the new value. A comment on the line of the name,
-/// or after a value of one line, stays.
-fn replacement(yaml: &str, entry: &Entry, value: &Value, line_break: &str) -> String {
-    let old = yaml.get(entry.value.clone()).unwrap_or_default();
-    let first_line = old.get(..line_end(old, 0)).unwrap_or_default();
-    let rest = yaml.get(entry.value.end..entry.lines.end).unwrap_or_default();
-    let (comment, end) = if first_line.len() == old.len() {
-        rest.split_at_checked(line_end(rest, 0)).unwrap_or_default()
-    } else if first_line.trim_start().starts_with('#') {
-        (first_line, line_break)
-    } else {
-        ("", line_break)
-    };
-    if let Some(text) = yaml::inline(value) {
-        return format!(" {text}{comment}{end}");
-    }
-    let mut out = format!("{comment}{end}");
-    yaml::block(value, entry.key - entry.lines.start + 2, line_break, &mut out);
-    out
 }
 
 pub(super) fn spliced(text: &str, range: Range<usize>, new: &str) -> String {

@@ -5,16 +5,16 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::entries::{Entry, Items, entries, items};
+use super::entries::{Entry, Items, entries};
 use super::error::Problem;
 use super::properties::{self, frontmatter, spliced, verified};
 use super::splice::{self, line_start};
-use super::yaml;
 use crate::fold::fold;
 use crate::frontmatter::tags;
 use crate::lines::{line_end, next_line};
 use crate::note::{Frontmatter, parse};
 use crate::tag::tag_name;
+use crate::yaml::write as yaml;
 
 /// `text` with the tag `name` added to its frontmatter. `None` if it already has the tag; case does not matter.
 ///
@@ -167,8 +167,8 @@ fn expect(edited: String, properties: &Map<String, Value>, key: &str, value: Opt
 
 /// The list at `key`, with its entry.
 fn list(yaml: &str, key: &str) -> Option<(Entry, Items)> {
-    let entry = entries(yaml).ok()?.into_iter().find(|entry| entry.name == key)?;
-    let items = items(yaml, &entry)?;
+    let mut entry = entries(yaml).ok()?.into_iter().find(|entry| entry.name == key)?;
+    let items = entry.items.take()?;
     Some((entry, items))
 }
 

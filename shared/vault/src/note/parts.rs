@@ -26,6 +26,10 @@ pub struct Note {
     pub tasks: Vec<Task>,
     /// Ids at the ends of lines; links can point to them.
     pub block_ids: Vec<BlockId>,
+    /// List items, those with a check box too.
+    pub items: Vec<Item>,
+    /// Lines with `::` outside of list items: they may have fields.
+    pub field_lines: Vec<Range<usize>>,
 }
 
 /// The YAML block between `---` lines that a note may begin with.
@@ -160,6 +164,21 @@ pub struct Task {
     pub indent: u16,
     /// The byte offset of the status character.
     pub status_offset: usize,
+}
+
+/// A list item, without the items below it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// From its marker to the end of its own text.
+    pub range: Range<usize>,
+    /// The line that it begins on.
+    pub line: u32,
+    /// The number of its lines.
+    pub lines: u32,
+    /// The index of the item that it is below.
+    pub parent: Option<u32>,
+    /// The line that the outermost list around it begins on.
+    pub list: u32,
 }
 
 /// An id at the end of a line: ` ^name`.

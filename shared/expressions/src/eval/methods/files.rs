@@ -78,14 +78,16 @@ fn links_to(evaluator: &Evaluator<'_>, path: &Arc<str>, target: &Arc<str>) -> Re
 }
 
 /// Whether a tag is that one, or is nested in it: in any case, with `#` or without.
-pub(crate) fn has_tag(tag: &str, name: &str) -> bool {
+#[must_use]
+pub fn has_tag(tag: &str, name: &str) -> bool {
     let tag = tag.trim_start_matches('#').to_lowercase();
     let name = name.trim_start_matches('#').to_lowercase();
     tag.strip_prefix(&name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) && !name.is_empty()
 }
 
 /// Whether a path is in that folder or below it. The empty folder is the vault.
-pub(crate) fn in_folder(path: &str, folder: &str) -> bool {
+#[must_use]
+pub fn in_folder(path: &str, folder: &str) -> bool {
     let folder = folder.trim_matches('/');
     folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }

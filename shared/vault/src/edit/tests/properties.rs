@@ -179,8 +179,8 @@ fn frontmatter_that_cannot_be_edited_safely_is_refused() {
         ("? a\n: 1\n", "the frontmatter is written with question marks, anchors or tags before a property's name"),
         ("&x a: 1\n", "the frontmatter is written with question marks, anchors or tags before a property's name"),
         ("a: 1\n!!str b: 2\n", "the frontmatter is written with question marks, anchors or tags before a"),
-        ("a: &x 1\n*x : 2\n", "the frontmatter is written with more than a word for a property's name"),
-        ("null\n", "the frontmatter is written with more than a word for a property's name"),
+        ("a: &x 1\n*x : 2\n", "the frontmatter is written with question marks, anchors or tags before a"),
+        ("null\n", "the frontmatter is written with braces around its properties"),
         ("a: &x 1\nb: *x\n", "the frontmatter could not be read back: "),
         ("a: &x\nb: 1\n", "to change a would change other properties too; change the frontmatter with replace_text"),
     ] {

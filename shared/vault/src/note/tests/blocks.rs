@@ -109,3 +109,31 @@ fn a_block_id_ends_a_line() {
         assert_eq!(parse(text).block_ids, [], "{text:?}");
     }
 }
+
+/// The own texts of list items, each with its line, its lines, and the line of the item that it is below.
+fn items(text: &str) -> Vec<(&str, u32, u32, Option<u32>)> {
+    let note = parse(text);
+    let parent = |item: &Item| item.parent.map(|parent| note.items[parent as usize].line);
+    note.items.iter().map(|item| (&text[item.range.clone()], item.line, item.lines, parent(item))).collect()
+}
+
+#[test]
+fn a_list_item_ends_where_those_below_it_begin() {
+    assert_eq!(
+        items("# A\n- a\n  b\n    - c\n\n- d\n\n  e\n\ntext\n"),
+        [("- a\n  b", 1, 2, None), ("- c", 3, 1, Some(1)), ("- d\n\n  e", 5, 3, None)]
+    );
+    assert_eq!(items("> 1. a\n>    * [x] b"), [("1. a", 0, 1, None), ("* [x] b", 1, 1, Some(0))]);
+    assert_eq!(items("- - a\r\n  - b"), [("-", 0, 1, None), ("- a", 0, 1, Some(0)), ("- b", 1, 1, Some(0))]);
+    assert_eq!(items("%%\n- a\n%%\n```\n- b\n```\n"), []);
+    let note = parse("- a\n  - b\n\ntext\n\n* c");
+    assert_eq!(note.items.iter().map(|item| item.list).collect::<Vec<_>>(), [0, 0, 5]);
+}
+
+#[test]
+fn lines_that_may_have_fields_are_those_outside_of_items_and_code() {
+    let text =
+        "a:: 1\r\n- b:: 2\n`c::d`\n\n# e (f:: 3)\n\n> g:: `x::y`\n\n```\nh:: 4\n```\n%% i:: 5 %%\n<div>j:: 6</div>\n";
+    let lines: Vec<&str> = parse(text).field_lines.into_iter().map(|line| &text[line]).collect();
+    assert_eq!(lines, ["a:: 1", "# e (f:: 3)", "> g:: `x::y`"]);
+}

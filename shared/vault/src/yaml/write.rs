@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 const WORDS: &[&str] = &["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity"];
 
 /// Appends the lines of `properties`, each indented by `indent` and ended with `line_break`.
-pub(super) fn entries(properties: &Map<String, Value>, indent: usize, line_break: &str, out: &mut String) {
+pub(crate) fn entries(properties: &Map<String, Value>, indent: usize, line_break: &str, out: &mut String) {
     for (name, value) in properties {
         push_indent(indent, out);
         out.push_str(&string(name));
@@ -23,7 +23,7 @@ pub(super) fn entries(properties: &Map<String, Value>, indent: usize, line_break
 }
 
 /// A value that fits on the line of its key; `None` for a list or map that is not empty.
-pub(super) fn inline(value: &Value) -> Option<String> {
+pub(crate) fn inline(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(string(text)),
         Value::Array(entries) if !entries.is_empty() => None,
@@ -33,7 +33,7 @@ pub(super) fn inline(value: &Value) -> Option<String> {
 }
 
 /// Appends a list or map that is not empty.
-pub(super) fn block(value: &Value, indent: usize, line_break: &str, out: &mut String) {
+pub(crate) fn block(value: &Value, indent: usize, line_break: &str, out: &mut String) {
     match value {
         Value::Object(properties) => entries(properties, indent, line_break, out),
         Value::Array(values) => {
@@ -56,7 +56,7 @@ pub(super) fn block(value: &Value, indent: usize, line_break: &str, out: &mut St
 }
 
 /// Whether lists and maps in `value` nest at most `depth` levels deep.
-pub(super) fn is_within(value: &Value, depth: usize) -> bool {
+pub(crate) fn is_within(value: &Value, depth: usize) -> bool {
     let inner = depth.checked_sub(1);
     match value {
         Value::Array(values) => inner.is_some_and(|inner| values.iter().all(|value| is_within(value, inner))),
@@ -70,7 +70,7 @@ fn push_indent(indent: usize, out: &mut String) {
 }
 
 /// A string: plain where no reader could take it for another type, otherwise in double quotes.
-pub(super) fn string(text: &str) -> String {
+pub(crate) fn string(text: &str) -> String {
     if is_plain(text) { text.to_owned() } else { quoted(text) }
 }
 
@@ -94,8 +94,12 @@ fn is_date(text: &str) -> bool {
     shape == DATE || shape == TIME
 }
 
-/// A JSON string, which is also valid YAML. Characters that YAML does not allow are escaped.
-fn quoted(text: &str) -> String {
+/// In single quotes where that spares escapes; else a JSON string, which is also valid YAML. Characters that YAML does not allow are escaped.
+pub(crate) fn quoted(text: &str) -> String {
+    let is_printed = |c: char| matches!(c, ' '..='~' | '\u{A0}'..='\u{2027}' | '\u{202A}'..='\u{D7FF}');
+    if text.contains(['"', '\\']) && text.chars().all(is_printed) {
+        return format!("'{}'", text.replace('\'', "''"));
+    }
     let json = Value::from(text).to_string();
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {

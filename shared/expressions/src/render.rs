@@ -1,0 +1,211 @@
+//! What queries give, as markdown for people and agents.
+
+use crate::Dialect;
+use crate::base;
+use crate::dql::{Output, Ran};
+use crate::error::Result;
+use crate::show;
+use crate::value::{Link, Object, Value, link_title};
+
+/// What a query of Dataview gave: a table, a list, tasks below their notes, or dates and their notes. Rows beyond `room` bytes are counted.
+///
+/// # Errors
+/// As [`show::text`].
+pub fn dataview(ran: &Ran, room: usize) -> Result<String> {
+    let text = |value: &Value| show::text(value, Dialect::Dataview);
+    let mut page = Page::new(room);
+    match &ran.output {
+        Output::Table { columns, rows } => {
+            page.head(columns);
+            page.rows(rows, |row| Ok(table_row(row.iter().map(text).collect::<Result<Vec<_>>>()?)))?;
+        }
+        Output::List(items) => page.rows(items, |item| Ok(list_item(&text(item)?)))?,
+        Output::Calendar(dates) => {
+            page.rows(dates, |(date, note)| Ok(list_item(&format!("{}: {}", text(date)?, text(note)?))))?;
+        }
+        Output::Tasks(tasks) => page.tasks(tasks, 0)?,
+    }
+    page.notes(&ran.warnings);
+    Ok(page.done())
+}
+
+/// What a view of a base shows: its rows as a list if `kind` is `list`, else as a table for each group, then what its summaries say. Rows beyond
+/// `room` bytes are counted.
+///
+/// # Errors
+/// As [`show::text`].
+pub fn base(ran: &base::Ran, kind: &str, room: usize) -> Result<String> {
+    let titles: Vec<&str> = ran.columns.iter().map(|column| column.title.as_str()).collect();
+    let cells = |row: &base::Row| {
+        let cells = ran.columns.iter().zip(&row.cells).map(|(column, cell)| match cell {
+            Ok(value) => base_cell(&column.property, value, &row.path),
+            Err(error) => Ok(format!("⚠ {error}")),
+        });
+        cells.collect::<Result<Vec<String>>>()
+    };
+    let mut page = Page::new(room);
+    for group in &ran.groups {
+        if let Some(key) = &group.key {
+            let key = show::text(key, Dialect::Bases)?;
+            page.title(if key.is_empty() { "(none)" } else { &key });
+        }
+        if kind == "list" {
+            page.rows(&group.rows, |row| {
+                let mut cells = cells(row)?;
+                cells.retain(|cell| !cell.is_empty());
+                Ok(list_item(&cells.join(", ")))
+            })?;
+        } else {
+            page.head(&titles);
+            page.rows(&group.rows, |row| Ok(table_row(cells(row)?)))?;
+        }
+    }
+    let mut told = Vec::new();
+    for (property, name, value) in &ran.summaries {
+        let value = match value {
+            Ok(value) => show::text(value, Dialect::Bases)?,
+            Err(error) => format!("⚠ {error}"),
+        };
+        told.push(format!("{property}, {name}: {value}"));
+    }
+    page.notes(&told);
+    page.notes(&ran.warnings);
+    Ok(page.done())
+}
+
+/// A cell of a base. The name of a file leads to it, as in the app.
+fn base_cell(property: &base::Property, value: &Value, path: &str) -> Result<String> {
+    let text = show::text(value, Dialect::Bases)?;
+    let is_name = matches!(property, base::Property::File(name) if name == "name" || name == "basename");
+    Ok(if is_name { format!("[[{}|{}]]", Link::file(path).written(), text) } else { text })
+}
+
+/// Markdown that is being written.
+struct Page {
+    text: String,
+    room: usize,
+    /// How many rows had no room.
+    left_out: usize,
+    /// How many rows there were.
+    count: usize,
+}
+
+impl Page {
+    const fn new(room: usize) -> Self {
+        Self { text: String::new(), room, left_out: 0, count: 0 }
+    }
+
+    /// Whether the text still has room for `line`.
+    fn fits(&self, line: &str) -> bool {
+        self.left_out == 0 && self.text.len() + line.len() <= self.room
+    }
+
+    /// The head of a table.
+    fn head(&mut self, columns: &[impl AsRef<str>]) {
+        let head = table_row(columns.iter().map(|column| column.as_ref().to_owned()).collect());
+        let rule = table_row(columns.iter().map(|_| "---".to_owned()).collect());
+        if self.fits(&head) {
+            self.text.push_str(&head);
+            self.text.push_str(&rule);
+        }
+    }
+
+    /// The name of a group.
+    fn title(&mut self, name: &str) {
+        let line = format!("{}**{}**\n\n", if self.text.is_empty() { "" } else { "\n" }, one_line(name));
+        if self.fits(&line) {
+            self.text.push_str(&line);
+        }
+    }
+
+    fn rows<T>(&mut self, rows: &[T], written: impl Fn(&T) -> Result<String>) -> Result<()> {
+        for row in rows {
+            self.count += 1;
+            let line = if self.left_out == 0 { written(row)? } else { String::new() };
+            if self.fits(&line) {
+                self.text.push_str(&line);
+            } else {
+                self.left_out += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tasks below the name of their note, or below what they are grouped by.
+    fn tasks(&mut self, tasks: &[Value], depth: usize) -> Result<()> {
+        let object = |value: &Value| if let Value::Object(object) = value { Some(object.clone()) } else { None };
+        let mut note = None;
+        for task in tasks.iter().filter_map(object) {
+            match (task.get("rows"), task.get("key")) {
+                (Some(Value::List(rows)), Some(key)) if depth < 10 => {
+                    self.title(&show::text(key, Dialect::Dataview)?);
+                    self.tasks(rows, depth + 1)?;
+                }
+                _ => {
+                    let path = task.get("path").and_then(Value::as_text);
+                    if path != note.as_deref()
+                        && let Some(path) = path
+                    {
+                        self.title(&format!("[[{path}|{}]]", link_title(path)));
+                        note = Some(path.to_owned());
+                    }
+                    self.rows(&[&*task], |task| Ok(task_line(task)))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is said below the rows.
+    fn notes(&mut self, notes: &[String]) {
+        for note in notes {
+            let line = format!("\n*{}*\n", one_line(note));
+            if self.text.len() + line.len() <= self.room {
+                self.text.push_str(&line);
+            }
+        }
+    }
+
+    fn done(mut self) -> String {
+        if self.count == 0 {
+            self.text.insert_str(0, "*no rows*\n");
+        }
+        if self.left_out > 0 {
+            self.text.push_str(&format!("\n*… and {} more rows*\n", self.left_out));
+        }
+        self.text
+    }
+}
+
+fn task_line(task: &Object) -> String {
+    let text = task.get("text").and_then(Value::as_text).unwrap_or_default();
+    let status = task.get("status").and_then(Value::as_text);
+    status.map_or_else(|| list_item(text), |status| list_item(&format!("[{status}] {text}")))
+}
+
+fn list_item(text: &str) -> String {
+    format!("- {}\n", text.trim().replace("\r\n", "\n").replace('\n', "\n  "))
+}
+
+fn table_row(cells: Vec<String>) -> String {
+    let mut row = String::from("|");
+    for cell in cells {
+        let mut before = ' ';
+        row.push(' ');
+        for char in one_line(&cell).chars() {
+            if char == '|' && before != '\\' {
+                row.push('\\');
+            }
+            row.push(char);
+            before = char;
+        }
+        row.push_str(" |");
+    }
+    row.push('\n');
+    row
+}
+
+/// The text on one line.
+fn one_line(text: &str) -> String {
+    text.trim().replace("\r\n", "\n").replace(['\n', '\r'], "<br>")
+}

@@ -1,0 +1,170 @@
+//! List items as Dataview describes them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use atlas_expressions::value::{Link, Object, Target, Value};
+use atlas_segment::facts::ListItem;
+
+use super::IndexPages;
+use super::properties::one_or_list;
+use crate::read::index::DocumentRef;
+
+/// Dates of tasks, and the fields that say them, the first of which counts.
+const DATES: [(&str, &[&str]); 5] = [
+    ("created", &["created", "ctime", "cday"]),
+    ("due", &["due", "duetime", "dueday"]),
+    ("completion", &["completed", "completion", "comptime", "compday"]),
+    ("start", &["start"]),
+    ("scheduled", &["scheduled"]),
+];
+
+/// What is known of an item once the items below it are.
+#[derive(Default)]
+struct Below {
+    /// The last of them first.
+    children: Vec<Value>,
+    /// Whether a task among them is open.
+    is_open: bool,
+}
+
+impl IndexPages {
+    /// The list items of a note, as objects.
+    pub(super) fn items(&self, document: DocumentRef, path: &str) -> Value {
+        if let Some((known, items)) = &*self.last_items.borrow()
+            && *known == document
+        {
+            return items.clone();
+        }
+        let facts = self.graph.facts();
+        let items = self.noted(facts.lists(document.segment)).map(|lists| lists.of(document.document));
+        let items = items.unwrap_or_default();
+        let sections = self.sections(document, path, items);
+        // What is below an item stands after it.
+        let mut below: HashMap<u32, Below> = HashMap::new();
+        let mut objects = Vec::with_capacity(items.len());
+        for (item, section) in items.iter().zip(sections).rev() {
+            let mut own = below.remove(&item.line).unwrap_or_default();
+            own.children.reverse();
+            own.is_open |= item.status.is_some_and(|status| !is_done(status));
+            let is_open = own.is_open;
+            let object = Value::object(self.item(item, path, section, own));
+            if let Some(parent) = item.parent.filter(|parent| *parent != item.line) {
+                let parent = below.entry(parent).or_default();
+                parent.children.push(object.clone());
+                parent.is_open |= is_open;
+            }
+            objects.push(object);
+        }
+        objects.reverse();
+        let items = Value::list(objects);
+        *self.last_items.borrow_mut() = Some((document, items.clone()));
+        items
+    }
+
+    /// For each item a link to the heading that it is below, or to the note.
+    fn sections(&self, document: DocumentRef, path: &str, items: &[ListItem]) -> Vec<Arc<Link>> {
+        let headings = self.noted(self.index().headings(document.segment));
+        let mut headings = headings.into_iter().flat_map(|headings| headings.of(document.document)).peekable();
+        let path: Arc<str> = path.into();
+        let mut section = Arc::new(Link::file(path.clone()));
+        let mut sections = Vec::with_capacity(items.len());
+        for item in items {
+            while let Some(heading) = headings.next_if(|heading| heading.line <= item.line) {
+                section = Arc::new(Link { path: path.clone(), ..Link::at(&format!("#{}", heading.text)) });
+            }
+            sections.push(section.clone());
+        }
+        sections
+    }
+
+    fn item(&self, item: &ListItem, path: &str, section: Arc<Link>, below: Below) -> Object {
+        let number = |number: u32| Value::Number(f64::from(number));
+        let section = Value::Link(section);
+        let link = item.block_id.as_ref().map_or_else(
+            || section.clone(),
+            |id| {
+                let block = Link { subpath: Some(id.as_str().into()), target: Target::Block, ..Link::file(path) };
+                Value::link(block)
+            },
+        );
+        let outlinks = item.links.iter().map(|link| {
+            let display = link.display.as_deref().map(Arc::from);
+            Value::link(Link { display, ..self.link(path, &link.target, link.subpath.as_deref(), link.embed) })
+        });
+        let tags = item.tags.iter().map(|tag| Value::from(format!("#{tag}")));
+        let one_line = item.one_line();
+        let fields = self.item_fields(item, &one_line, path);
+        let children = Value::list(below.children);
+        let is_task = Value::Boolean(item.status.is_some());
+        let place = |line: u32| Value::object(Object::from_iter([("line".into(), number(line))]));
+        let position = Object::from_iter([
+            ("start".into(), place(item.line)),
+            ("end".into(), place(item.line.saturating_add(item.lines.saturating_sub(1)))),
+        ]);
+        let mut object = Object::from_iter([
+            ("symbol".into(), item.marker.as_str().into()),
+            ("link".into(), link),
+            ("section".into(), section.clone()),
+            ("text".into(), item.text.as_str().into()),
+            ("tags".into(), Value::list(tags.collect())),
+            ("line".into(), number(item.line)),
+            ("lineCount".into(), number(item.lines)),
+            ("list".into(), number(item.list)),
+            ("outlinks".into(), Value::list(outlinks.collect())),
+            ("path".into(), path.into()),
+            ("children".into(), children.clone()),
+            ("task".into(), is_task.clone()),
+            ("annotated".into(), Value::Boolean(!fields.is_empty())),
+            ("position".into(), Value::object(position)),
+            ("subtasks".into(), children),
+            ("real".into(), is_task),
+            ("header".into(), section),
+        ]);
+        if let Some(parent) = item.parent {
+            object.insert("parent".into(), number(parent));
+        }
+        if let Some(id) = &item.block_id {
+            object.insert("blockId".into(), id.as_str().into());
+        }
+        let dates = DATES.map(|(name, from)| {
+            let values = from.iter().find_map(|field| fields.iter().find(|(key, _)| &**key == *field));
+            (name, values.and_then(|(_, values)| values.first().cloned()))
+        });
+        for (key, values) in fields {
+            if !object.contains_key(&key) {
+                object.extend(one_or_list(values).map(|value| (key, value)));
+            }
+        }
+        if let Some(status) = item.status {
+            object.insert("status".into(), status.to_string().into());
+            object.insert("checked".into(), Value::Boolean(status != ' '));
+            object.insert("completed".into(), Value::Boolean(is_done(status)));
+            object.insert("fullyCompleted".into(), Value::Boolean(!below.is_open));
+            let dates = dates.into_iter().filter_map(|(name, value)| Some((Arc::from(name), value?)));
+            object.extend(dates.filter(|(_, value)| !value.is_null()));
+        }
+        object
+    }
+
+    /// The fields of an item by their names as written, in order.
+    fn item_fields(&self, item: &ListItem, one_line: &str, path: &str) -> Vec<(Arc<str>, Vec<Value>)> {
+        let mut fields: Vec<(Arc<str>, Vec<Value>)> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for field in item.fields(one_line) {
+            let place = *places.entry(field.key).or_insert(fields.len());
+            if place == fields.len() {
+                fields.push((field.key.into(), Vec::new()));
+            }
+            if let Some((_, values)) = fields.get_mut(place) {
+                values.push(self.field_value(field.value, path));
+            }
+        }
+        fields
+    }
+}
+
+/// Whether a task with this character in its box is done.
+const fn is_done(status: char) -> bool {
+    matches!(status, 'x' | 'X')
+}
