@@ -74,8 +74,7 @@ pub fn day_in(name: &str, zone: &TimeZone) -> Option<Date> {
         (dash(at + 4) && dash(at + 7)).then_some(parts)
     };
     let without = |at: usize| Some((digits(at, 4)?, digits(at + 4, 2)?, digits(at + 6, 2)?));
-    let (year, month, day) =
-        (0..name.len()).find_map(with_dashes).or_else(|| (0..name.len()).find_map(without))?;
+    let (year, month, day) = (0..name.len()).find_map(with_dashes).or_else(|| (0..name.len()).find_map(without))?;
     let day = Day::new(year, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()?;
     Date::civil(day.to_datetime(Time::midnight()), false, zone).ok()
 }

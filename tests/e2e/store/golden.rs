@@ -156,7 +156,10 @@ async fn what_old_segments_do_not_say_is_made_of_their_texts() {
         ("list_properties", json!({})),
         ("list_tasks", json!({})),
         ("find_unresolved_links", json!({})),
-        ("query_notes", json!({ "query": "TABLE file.tags, file.lists, file.inlinks, file.outlinks, file.frontmatter WHERE file.lists" })),
+        (
+            "query_notes",
+            json!({ "query": "TABLE file.tags, file.lists, file.inlinks, file.outlinks, file.frontmatter WHERE file.lists" }),
+        ),
         ("query_notes", json!({ "query": "TASK" })),
     ] {
         let mut told = [Value::Null, Value::Null];

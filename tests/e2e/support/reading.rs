@@ -35,7 +35,9 @@ pub fn arguments_of(entry: &Entry, path: &str) -> Value {
         "filter" if entry.info.name == "tasks_filter" => json!("not done"),
         "filter" => json!([{ "key": "rank", "op": "neq", "value": 1 }]),
         "dql" => json!("TABLE WITHOUT ID file.path, rank, file.inlinks FROM #port OR -#port WHERE rank != 1"),
-        "query" if entry.info.name == "query_notes" => json!("TABLE rows.file.inlinks WHERE rank != 1 GROUP BY file.folder"),
+        "query" if entry.info.name == "query_notes" => {
+            json!("TABLE rows.file.inlinks WHERE rank != 1 GROUP BY file.folder")
+        }
         "expression" => json!("[file.inlinks, file.outlinks, rank, file.etags]"),
         "logic" => json!({ "!=": [{ "var": "rank" }, 1] }),
         "question" => json!("Where is \"tide\" defined?"),

@@ -107,8 +107,10 @@ async fn list_items_are_described_as_dataview_does() {
 #[tokio::test]
 async fn an_expression_has_a_value_and_a_type_for_a_note() {
     let world = library().await;
-    let told = world.ok("eval_dataview_field", json!({ "path": "Books/Tides.md", "expression": "this.rating + pages" })).await;
-    let expected = json!({ "path": "Books/Tides.md", "expression": "this.rating + pages", "value": 329, "type": "number" });
+    let told =
+        world.ok("eval_dataview_field", json!({ "path": "Books/Tides.md", "expression": "this.rating + pages" })).await;
+    let expected =
+        json!({ "path": "Books/Tides.md", "expression": "this.rating + pages", "value": 329, "type": "number" });
     assert_eq!(told, expected);
     for (arguments, reason) in [
         (json!({ "path": "no.md", "expression": "1" }), "note_not_found"),
@@ -123,7 +125,9 @@ async fn an_expression_has_a_value_and_a_type_for_a_note() {
 #[tokio::test]
 async fn a_query_is_judged_with_line_and_column() {
     let world = library().await;
-    let good = world.ok("validate_dql", json!({ "dql": "TABLE a, b AS \"B\" FROM #x AND \"y\" WHERE a SORT b LIMIT 3" })).await;
+    let good = world
+        .ok("validate_dql", json!({ "dql": "TABLE a, b AS \"B\" FROM #x AND \"y\" WHERE a SORT b LIMIT 3" }))
+        .await;
     assert_eq!(
         (&good["valid"], &good["ast"]["kind"], &good["ast"]["columns"], &good["ast"]["steps"]),
         (&json!(true), &json!("table"), &json!(["a", "B"]), &json!(["where", "sort", "limit"]))
@@ -145,7 +149,12 @@ async fn a_base_shows_the_same_notes_in_its_own_words() {
     assert_eq!(shown["columns"], json!(["file name", "double"]));
     assert_eq!(shown["rows"], json!([["Berths.md", 14], ["Tides.md", 18]]));
     assert_eq!(shown["paths"], json!(["Books/Berths.md", "Books/Tides.md"]));
-    let linked = world.ok("query_notes", json!({ "query": "filters: file.hasLink(this)", "language": "base", "this": "Books/Tides.md" })).await;
+    let linked = world
+        .ok(
+            "query_notes",
+            json!({ "query": "filters: file.hasLink(this)", "language": "base", "this": "Books/Tides.md" }),
+        )
+        .await;
     assert_eq!(linked["paths"], json!(["2026-04-05.md", "Ann.md", "Books/Tides.md"]));
     for (arguments, reason) in [
         (json!({ "query": base, "language": "base", "view": "Second" }), "invalid_input"),
@@ -158,7 +167,8 @@ async fn a_base_shows_the_same_notes_in_its_own_words() {
 
 #[tokio::test]
 async fn rows_come_in_pages_and_too_much_is_refused() {
-    let notes: Vec<(String, String)> = (0..40).map(|n| (format!("n/{n:02}.md"), format!("---\nn: {n}\n---\n"))).collect();
+    let notes: Vec<(String, String)> =
+        (0..40).map(|n| (format!("n/{n:02}.md"), format!("---\nn: {n}\n---\n"))).collect();
     let notes: Vec<(&str, &str)> = notes.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let world = World::open(&notes).await;
     for (tool, argument) in [("query_notes", "query"), ("search_dql", "dql")] {
@@ -205,11 +215,23 @@ async fn a_table_is_csv_or_json_lines() {
 const NAMES: [&str; 6] = ["a.md", "b.md", "Log/a.md", "Log/c.md", "Log/deep/d.md", "e.md"];
 
 fn any_note() -> impl Strategy<Value = String> {
-    let value = prop::sample::select(vec!["1", "2", "2.5", "yes", "true", "[1, x]", "", "2026-01-02", "\"[[a]]\"", "5 days"]);
+    let value =
+        prop::sample::select(vec!["1", "2", "2.5", "yes", "true", "[1, x]", "", "2026-01-02", "\"[[a]]\"", "5 days"]);
     let properties = prop::collection::btree_map(prop::sample::select(vec!["k", "l", "Due Date", "tags"]), value, 0..3);
     let parts = [
-        "#tag ", "#tag/sub ", "word ", "\n", "\nk:: 2\n", "(l:: [[Log/a]]) ", "[[a]] ", "![[c]] ", "[[nowhere]] ", "[[#x]] ",
-        "\n- [ ] do [k:: 3] #t\n\n", "\n- [x] did 📅 2026-02-03\n\n", "\n- item [due date:: 2026-01-02]\n    - below\n\n",
+        "#tag ",
+        "#tag/sub ",
+        "word ",
+        "\n",
+        "\nk:: 2\n",
+        "(l:: [[Log/a]]) ",
+        "[[a]] ",
+        "![[c]] ",
+        "[[nowhere]] ",
+        "[[#x]] ",
+        "\n- [ ] do [k:: 3] #t\n\n",
+        "\n- [x] did 📅 2026-02-03\n\n",
+        "\n- item [due date:: 2026-01-02]\n    - below\n\n",
     ];
     let parts = prop::collection::vec(prop::sample::select(parts.to_vec()), 0..8);
     (properties, parts).prop_map(|(properties, parts)| {
@@ -222,23 +244,57 @@ fn any_note() -> impl Strategy<Value = String> {
 fn any_query() -> impl Strategy<Value = String> {
     let select = |texts: &[&'static str]| prop::sample::select(texts.to_vec());
     let source = select(&[
-        "", "FROM #tag", "FROM #tag/sub", "FROM \"Log\"", "FROM \"Log/a\"", "FROM \"a\"", "FROM [[a]]", "FROM [[nowhere]]",
-        "FROM outgoing([[b]])", "FROM -#tag", "FROM #tag AND \"Log\"", "FROM [[a]] OR \"Log/deep\"", "FROM !([[Log/a]] OR #t)",
+        "",
+        "FROM #tag",
+        "FROM #tag/sub",
+        "FROM \"Log\"",
+        "FROM \"Log/a\"",
+        "FROM \"a\"",
+        "FROM [[a]]",
+        "FROM [[nowhere]]",
+        "FROM outgoing([[b]])",
+        "FROM -#tag",
+        "FROM #tag AND \"Log\"",
+        "FROM [[a]] OR \"Log/deep\"",
+        "FROM !([[Log/a]] OR #t)",
         "FROM -\"Log\" AND -[[c]]",
     ]);
     let test = select(&[
-        "k = 1", "k != 1", "k > 1", "k <= 2", "l = \"yes\"", "l", "!l", "due-date = date(2026-01-02)", "k = null",
-        "file.name = \"a\"", "file.folder != \"Log\"", "file.ext = \"md\"", "contains(file.tags, \"#tag\")", "k < \"x\"", "l = true",
-        "\"Log/a.md\" = file.path", "k + 1 > 2", "l = [[a]]", "l = [[Log/a]]", "length(file.inlinks) > 1", "-1 < k",
+        "k = 1",
+        "k != 1",
+        "k > 1",
+        "k <= 2",
+        "l = \"yes\"",
+        "l",
+        "!l",
+        "due-date = date(2026-01-02)",
+        "k = null",
+        "file.name = \"a\"",
+        "file.folder != \"Log\"",
+        "file.ext = \"md\"",
+        "contains(file.tags, \"#tag\")",
+        "k < \"x\"",
+        "l = true",
+        "\"Log/a.md\" = file.path",
+        "k + 1 > 2",
+        "l = [[a]]",
+        "l = [[Log/a]]",
+        "length(file.inlinks) > 1",
+        "-1 < k",
     ]);
     let condition = prop_oneof![
         test.clone().prop_map(str::to_owned),
-        (test.clone(), select(&["AND", "OR"]), test.clone()).prop_map(|(one, joint, other)| format!("({one}) {joint} ({other})")),
+        (test.clone(), select(&["AND", "OR"]), test.clone())
+            .prop_map(|(one, joint, other)| format!("({one}) {joint} ({other})")),
         (test.clone(), test.clone(), test).prop_map(|(one, two, three)| format!("!({one} OR {two}) OR {three}")),
     ];
     let conditions = prop::collection::vec(condition, 0..3);
     let shown = select(&[
-        "TABLE k, l, due-date, file.tags", "LIST file.outlinks", "LIST file.inlinks", "TASK", "TABLE file.lists.text, file.tasks.completed",
+        "TABLE k, l, due-date, file.tags",
+        "LIST file.outlinks",
+        "LIST file.inlinks",
+        "TASK",
+        "TABLE file.lists.text, file.tasks.completed",
         "LIST file.day",
     ]);
     let last = select(&["", "SORT k DESC, file.path", "SORT l", "LIMIT 2", "GROUP BY k", "FLATTEN l"]);
@@ -255,8 +311,10 @@ fn a_query_gives_what_a_scan_of_all_notes_gives() {
     let strategy = (prop::collection::vec(notes(), 1..4), prop::collection::vec(any_query(), 12));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let result = runner.run(&strategy, |(steps, queries)| {
-        let steps: Vec<BTreeMap<String, String>> =
-            steps.into_iter().map(|step| step.into_iter().map(|(path, text)| (path.to_owned(), text)).collect()).collect();
+        let steps: Vec<BTreeMap<String, String>> = steps
+            .into_iter()
+            .map(|step| step.into_iter().map(|(path, text)| (path.to_owned(), text)).collect())
+            .collect();
         runtime.block_on(compare(&steps, &queries));
         Ok(())
     });
@@ -264,8 +322,15 @@ fn a_query_gives_what_a_scan_of_all_notes_gives() {
 }
 
 async fn compare(steps: &[BTreeMap<String, String>], queries: &[String]) {
-    let world = World::of(steps, &json!({}), caller(&[])).await;
-    let notes: BTreeMap<String, String> = steps.iter().flatten().map(|(path, text)| (path.clone(), text.clone())).collect();
+    // The last step are single writes, which no publication has merged.
+    let (published, written) = steps.split_at(steps.len() - 1);
+    let published = if published.is_empty() { steps } else { published };
+    let world = World::of(published, &json!({}), caller(&[])).await;
+    for (path, text) in written.iter().flatten() {
+        world.ok("write_note", json!({ "path": path, "content": text, "mode": "upsert" })).await;
+    }
+    let notes: BTreeMap<String, String> =
+        steps.iter().flatten().map(|(path, text)| (path.clone(), text.clone())).collect();
     let scan = Scan::of(&notes);
     for query in queries {
         let found = world.call("query_notes", json!({ "query": query, "limit": 1000 })).await;

@@ -134,8 +134,7 @@ async fn each_tool_says_which_way_the_app_is_not_there() {
         );
     }
     // A plugin behind the companion.
-    let lacking =
-        Obsidian::start(Kind { lacks: vec!["text-extractor", "make-md"], ..Kind::default() }).await;
+    let lacking = Obsidian::start(Kind { lacks: vec!["text-extractor", "make-md"], ..Kind::default() }).await;
     let client = lacking.place().near(&deployment, json!({})).await;
     for (tool, plugin) in [("ocr_bulk", "text-extractor"), ("makemd_query", "make-md")] {
         let (_, arguments) = calls().into_iter().find(|(name, _)| *name == tool).unwrap();
@@ -263,9 +262,7 @@ async fn who_lacks_a_scope_or_may_read_a_part_only_asks_the_app_nothing() {
     }
     let asked = obsidian.plugin.asked().len();
     let partial = obsidian.place().near(&deployment, json!({ "acl": { "readPaths": ["vault/Home.md"] } })).await;
-    for tool in
-        ["makemd_list_spaces", "makemd_query", "ocr_attachment"]
-    {
+    for tool in ["makemd_list_spaces", "makemd_query", "ocr_attachment"] {
         let (_, arguments) = calls().into_iter().find(|(name, _)| *name == tool).unwrap();
         assert_eq!(agent(&partial, &all()).refused(tool, arguments).await, "acl_denied", "{tool}");
     }

@@ -77,7 +77,8 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         if io::stdout().write_all(lines(&page, format, is_first).as_bytes()).is_err() {
             return Ok(());
         }
-        for warning in page["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str).filter(|_| is_first) {
+        for warning in page["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str).filter(|_| is_first)
+        {
             output::note(warning);
         }
         left = left.saturating_sub(page["rows"].as_array().map_or(0, Vec::len));

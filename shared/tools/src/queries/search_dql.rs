@@ -76,9 +76,11 @@ impl Operation for SearchDql {
             async move {
                 let generation = view.generation();
                 let table = dataview(context, view, text, query, None).await?;
-                let items = paging.of(&table.rows).iter().map(|row| (&row.cells, row.path.as_deref().unwrap_or_default()));
+                let items =
+                    paging.of(&table.rows).iter().map(|row| (&row.cells, row.path.as_deref().unwrap_or_default()));
                 let page = paging.page(context, generation, table.rows.len(), items.collect())?;
-                let (rows, note_paths) = page.items.iter().map(|(cells, path)| ((*cells).clone(), (*path).to_owned())).unzip();
+                let (rows, note_paths) =
+                    page.items.iter().map(|(cells, path)| ((*cells).clone(), (*path).to_owned())).unzip();
                 Ok(Output {
                     headers: table.columns.clone(),
                     rows,

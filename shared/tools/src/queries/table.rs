@@ -147,7 +147,8 @@ fn add_tasks(tasks: &[Value], keys: &mut Vec<Json>, rows: &mut Vec<Row>) {
         let own = |name: &str| task.get(name).map_or(Json::Null, show::json);
         let fields = task.iter().filter(|(name, _)| !OF_EVERY_TASK.contains(&&***name));
         let fields: Object = fields.map(|(name, value)| (name.clone(), value.clone())).collect();
-        let cells = [own("text"), own("status"), own("path"), show::json(&line.into()), show::json(&Value::object(fields))];
+        let cells =
+            [own("text"), own("status"), own("path"), show::json(&line.into()), show::json(&Value::object(fields))];
         let path = task.get("path").and_then(Value::as_text).map(str::to_owned);
         rows.push(Row { cells: keys.iter().cloned().chain(cells).collect(), path });
     }

@@ -109,9 +109,7 @@ fn wrong(place: Option<(usize, usize)>, message: String, expected: Vec<&'static 
 
 fn parts(query: &Query) -> Parts {
     let (kind, columns) = match &query.header {
-        Header::List { value, .. } => {
-            ("list", value.iter().map(|value| Dialect::Dataview.print(value)).collect())
-        }
+        Header::List { value, .. } => ("list", value.iter().map(|value| Dialect::Dataview.print(value)).collect()),
         Header::Table { columns, .. } => ("table", columns.iter().map(|column| column.name.clone()).collect()),
         Header::Task => ("task", Vec::new()),
         Header::Calendar(column) => ("calendar", vec![column.name.clone()]),

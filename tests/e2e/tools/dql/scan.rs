@@ -35,7 +35,9 @@ impl Scan {
         Ok(match ran.output {
             dql::Output::Table { rows, .. } => rows.iter().map(|row| json!(cells(row))).collect(),
             dql::Output::List(items) => items.iter().map(|item| json!(pair(item))).collect(),
-            dql::Output::Calendar(days) => days.iter().map(|(day, link)| json!(cells(&[day.clone(), link.clone()]))).collect(),
+            dql::Output::Calendar(days) => {
+                days.iter().map(|(day, link)| json!(cells(&[day.clone(), link.clone()]))).collect()
+            }
             dql::Output::Tasks(tasks) => {
                 let mut rows = Vec::new();
                 tasks.iter().for_each(|task| add_task(task, &mut Vec::new(), &mut rows));
@@ -90,7 +92,8 @@ impl Scan {
             .iter()
             .map(|link| {
                 let target = self.resolve(&link.target, path).unwrap_or_else(|| link.target.as_str().into());
-                let part = link.subpath.as_ref().map_or_else(|| Link::file(""), |subpath| Link::at(&format!("#{subpath}")));
+                let part =
+                    link.subpath.as_ref().map_or_else(|| Link::file(""), |subpath| Link::at(&format!("#{subpath}")));
                 Link { path: target, embed: link.is_embed(), ..part }
             })
             .collect();
@@ -102,10 +105,12 @@ impl Scan {
 impl Pages for Scan {
     fn property(&self, path: &str, name: &str) -> Option<Value> {
         let fields = self.notes.contains_key(path).then(|| self.fields(path))?;
-        let exact: Vec<Value> = fields.iter().filter(|(key, _)| key == name).flat_map(|(_, values)| values.clone()).collect();
+        let exact: Vec<Value> =
+            fields.iter().filter(|(key, _)| key == name).flat_map(|(_, values)| values.clone()).collect();
         let mut alike: Vec<&(String, Vec<Value>)> = fields.iter().filter(|(key, _)| field_name(key) == name).collect();
         alike.sort_by(|one, other| one.0.cmp(&other.0));
-        let mut values = if exact.is_empty() { alike.into_iter().flat_map(|(_, values)| values.clone()).collect() } else { exact };
+        let mut values =
+            if exact.is_empty() { alike.into_iter().flat_map(|(_, values)| values.clone()).collect() } else { exact };
         if values.len() > 1 { Some(Value::list(values)) } else { values.pop() }
     }
 
@@ -132,7 +137,8 @@ impl Pages for Scan {
             Fact::Lists => {
                 let item = |line: (usize, &str)| {
                     let text = line.1.trim().strip_prefix("- ")?.to_owned();
-                    let boxed = text.strip_prefix('[').and_then(|rest| rest.get(..1)).filter(|_| text.get(2..3) == Some("]"));
+                    let boxed =
+                        text.strip_prefix('[').and_then(|rest| rest.get(..1)).filter(|_| text.get(2..3) == Some("]"));
                     let mut item = Object::new();
                     item.insert("task".into(), boxed.is_some().into());
                     item.insert("line".into(), line.0.into());
@@ -151,7 +157,9 @@ impl Pages for Scan {
                 };
                 Value::list(text.lines().enumerate().filter_map(item).collect())
             }
-            Fact::Day => properties::day_in(path.rsplit('/').next().unwrap(), &TimeZone::UTC).map_or(Value::Null, Value::date),
+            Fact::Day => {
+                properties::day_in(path.rsplit('/').next().unwrap(), &TimeZone::UTC).map_or(Value::Null, Value::date)
+            }
             _ => Value::Null,
         }
     }

@@ -133,9 +133,8 @@ impl IndexPages {
                 }
             }
             Test::Property(name, ..) => {
-                let admits = |own: &Value| {
-                    test.admits(evaluator, own).map_err(|error| refused(&error, evaluator.dialect(), ""))
-                };
+                let admits =
+                    |own: &Value| test.admits(evaluator, own).map_err(|error| refused(&error, evaluator.dialect(), ""));
                 passing = self.marks(admits(&Value::Null)?)?;
                 for segment in self.index().segments() {
                     let mut with = Vec::new();

@@ -132,7 +132,8 @@ fn a_list_item_ends_where_those_below_it_begin() {
 
 #[test]
 fn lines_that_may_have_fields_are_those_outside_of_items_and_code() {
-    let text = "a:: 1\r\n- b:: 2\n`c::d`\n\n# e (f:: 3)\n\n> g:: `x::y`\n\n```\nh:: 4\n```\n%% i:: 5 %%\n<div>j:: 6</div>\n";
+    let text =
+        "a:: 1\r\n- b:: 2\n`c::d`\n\n# e (f:: 3)\n\n> g:: `x::y`\n\n```\nh:: 4\n```\n%% i:: 5 %%\n<div>j:: 6</div>\n";
     let lines: Vec<&str> = parse(text).field_lines.into_iter().map(|line| &text[line]).collect();
     assert_eq!(lines, ["a:: 1", "# e (f:: 3)", "> g:: `x::y`"]);
 }
