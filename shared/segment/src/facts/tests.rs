@@ -94,8 +94,14 @@ std::fmt
     let note = atlas_vault::parse(text);
     let items = lists::items(&note, text);
     let [one, two, three] = items.as_slice() else { panic!("three: {items:?}") };
-    assert_eq!((one.line, one.lines, one.parent, one.list, one.marker.as_str(), one.status), (10, 2, None, 10, "-", None));
-    assert_eq!((one.text.as_str(), one.tags.as_slice()), ("one [k:: 1] #t\nmore [[b#H|c]]", ["t".to_owned()].as_slice()));
+    assert_eq!(
+        (one.line, one.lines, one.parent, one.list, one.marker.as_str(), one.status),
+        (10, 2, None, 10, "-", None)
+    );
+    assert_eq!(
+        (one.text.as_str(), one.tags.as_slice()),
+        ("one [k:: 1] #t\nmore [[b#H|c]]", ["t".to_owned()].as_slice())
+    );
     let link = ItemLink { embed: false, target: "b".into(), subpath: Some("H".into()), display: Some("c".into()) };
     assert_eq!(one.links, [link]);
     assert_eq!((two.line, two.parent, two.list, two.marker.as_str(), two.status), (12, Some(10), 10, "1.", Some('x')));
