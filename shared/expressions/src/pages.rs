@@ -5,7 +5,6 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::Dialect;
-use crate::eval::methods::in_folder;
 use crate::time::Date;
 use crate::value::{Object, Value};
 
@@ -63,6 +62,13 @@ pub trait Pages {
     fn is_folder(&self, folder: &str) -> bool {
         self.paths().iter().any(|path| in_folder(path, folder))
     }
+}
+
+/// Whether a path is in that folder or below it. The empty folder is the vault.
+#[must_use]
+pub fn in_folder(path: &str, folder: &str) -> bool {
+    let folder = folder.trim_matches('/');
+    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// The name by which Dataview's queries ask for a field: small letters, a `-` for white space, no other signs.

@@ -7,8 +7,8 @@ use crate::Dialect;
 use crate::dql::{Header, Query, Source, Step, file_named};
 use crate::error::Result;
 use crate::eval::Evaluator;
-pub use crate::eval::methods::{has_tag, in_folder};
-use crate::pages::Fact;
+pub use crate::eval::methods::has_tag;
+use crate::pages::{Fact, in_folder};
 use crate::syntax::{Expr, Node, Operator};
 use crate::value::{Link, Value};
 

@@ -1,11 +1,13 @@
 //! What queries give, as markdown for people and agents.
 
+use indexmap::IndexMap;
+
 use crate::Dialect;
 use crate::base;
 use crate::dql::{Output, Ran};
 use crate::error::Result;
 use crate::show;
-use crate::value::{Link, Object, Value, link_title};
+use crate::value::{Link, Object, Value};
 
 /// What a query of Dataview gave: a table, a list, tasks below their notes, or dates and their notes. Rows beyond `room` bytes are counted.
 ///
@@ -80,6 +82,9 @@ fn base_cell(property: &base::Property, value: &Value, path: &str) -> Result<Str
     Ok(if is_name { format!("[[{}|{}]]", Link::file(path).written(), text) } else { text })
 }
 
+/// How deep groups of tasks may nest.
+const MAX_GROUPS: usize = 10;
+
 /// Markdown that is being written.
 struct Page {
     text: String,
@@ -131,27 +136,27 @@ impl Page {
         Ok(())
     }
 
-    /// Tasks below the name of their note, or below what they are grouped by.
+    /// Tasks below what they are grouped by, or else below the names of their notes, in the order in which these come first.
     fn tasks(&mut self, tasks: &[Value], depth: usize) -> Result<()> {
-        let object = |value: &Value| if let Value::Object(object) = value { Some(object.clone()) } else { None };
-        let mut note = None;
-        for task in tasks.iter().filter_map(object) {
+        let mut notes: IndexMap<&str, Vec<&Object>> = IndexMap::new();
+        for task in tasks {
+            let Value::Object(task) = task else { continue };
             match (task.get("rows"), task.get("key")) {
-                (Some(Value::List(rows)), Some(key)) if depth < 10 => {
+                (Some(Value::List(rows)), Some(key)) if depth < MAX_GROUPS => {
                     self.title(&show::text(key, Dialect::Dataview)?);
                     self.tasks(rows, depth + 1)?;
                 }
                 _ => {
-                    let path = task.get("path").and_then(Value::as_text);
-                    if path != note.as_deref()
-                        && let Some(path) = path
-                    {
-                        self.title(&format!("[[{path}|{}]]", link_title(path)));
-                        note = Some(path.to_owned());
-                    }
-                    self.rows(&[&*task], |task| Ok(task_line(task)))?;
+                    let path = task.get("path").and_then(Value::as_text).unwrap_or_default();
+                    notes.entry(path).or_default().push(task);
                 }
             }
+        }
+        for (path, tasks) in notes {
+            if !path.is_empty() {
+                self.title(&Link::file(path).markdown());
+            }
+            self.rows(&tasks, |task| Ok(task_line(task)))?;
         }
         Ok(())
     }

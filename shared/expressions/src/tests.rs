@@ -3,7 +3,7 @@
 //! # Layout
 //! - `world`: notes in memory
 //! - `facts`: expressions of Dataview and their values; `errors`: what is refused, and where
-//! - `queries`: Dataview's queries over notes
+//! - `queries`: Dataview's queries over notes; `rendered`: what queries give, as markdown
 //! - `bases`: examples of Obsidian's help, and more; `documents`: bases over notes
 //! - `drawn`: what holds of all expressions, queries and filters
 //! - `inline`: fields within texts
@@ -18,4 +18,5 @@ mod inline;
 mod oracle;
 mod properties;
 mod queries;
+mod rendered;
 mod world;

@@ -322,7 +322,13 @@ fn a_query_gives_what_a_scan_of_all_notes_gives() {
 }
 
 async fn compare(steps: &[BTreeMap<String, String>], queries: &[String]) {
-    let world = World::of(steps, &json!({}), caller(&[])).await;
+    // The last step are single writes, which no publication has merged.
+    let (published, written) = steps.split_at(steps.len() - 1);
+    let published = if published.is_empty() { steps } else { published };
+    let world = World::of(published, &json!({}), caller(&[])).await;
+    for (path, text) in written.iter().flatten() {
+        world.ok("write_note", json!({ "path": path, "content": text, "mode": "upsert" })).await;
+    }
     let notes: BTreeMap<String, String> =
         steps.iter().flatten().map(|(path, text)| (path.clone(), text.clone())).collect();
     let scan = Scan::of(&notes);

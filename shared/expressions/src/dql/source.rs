@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::eval::Evaluator;
-use crate::eval::methods::{has_tag, in_folder};
-use crate::pages::Fact;
+use crate::eval::methods::has_tag;
+use crate::pages::{Fact, in_folder};
 use crate::syntax::cursor::Cursor;
 use crate::syntax::dataview::{link, string};
 use crate::value::Value;

@@ -14,7 +14,7 @@ use crate::syntax::{Expr, Node};
 use crate::value::Value;
 
 pub(crate) use dates::{read_date, read_duration};
-pub use files::{has_tag, in_folder};
+pub use files::has_tag;
 
 mod dates;
 mod files;

@@ -37,7 +37,7 @@ impl World {
 
     /// A task in that note.
     pub(super) fn task(mut self, path: &str, line: usize, text: &str, done: bool) -> Self {
-        let task = json!({ "task": true, "text": text, "completed": done, "status": if done { "x" } else { " " }, "line": line });
+        let task = json!({ "path": path, "task": true, "text": text, "completed": done, "status": if done { "x" } else { " " }, "line": line });
         if let Some(note) = self.notes.get_mut(path) {
             note.lists.push(value_of(&task));
         }

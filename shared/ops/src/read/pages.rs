@@ -28,12 +28,13 @@ use crate::read::index::{DocumentRef, Index, Want, Wave};
 use crate::read::pages::properties::Columns;
 use crate::read::view::View;
 
-/// The sections that rows are made of: the first two for Bases, …
-const OF_BASES: usize = 2;
-/// … three where nobody asks for list items.
-const WITHOUT_LISTS: usize = 3;
-const SECTIONS: [SectionName; 4] =
-    [SectionName::Properties, SectionName::Tags, SectionName::Fields, SectionName::Lists];
+/// The sections that rows are made of: for Bases, …
+const OF_BASES: &[SectionName] = &[SectionName::Properties, SectionName::Tags];
+/// … for Dataview, …
+const OF_DATAVIEW: &[SectionName] = &[SectionName::Properties, SectionName::Tags, SectionName::Fields];
+/// … and with list items.
+const WITH_LISTS: &[SectionName] =
+    &[SectionName::Properties, SectionName::Tags, SectionName::Fields, SectionName::Lists];
 
 /// The files of a vault as the rows of queries, as one caller sees them. Use one for each query.
 pub struct IndexPages {
@@ -74,9 +75,9 @@ impl IndexPages {
         with_lists: bool,
     ) -> Result<Self, Error> {
         let sections = match (dialect, with_lists) {
-            (_, true) => &SECTIONS[..],
-            (Dialect::Dataview, false) => &SECTIONS[..WITHOUT_LISTS],
-            (Dialect::Bases, false) => &SECTIONS[..OF_BASES],
+            (_, true) => WITH_LISTS,
+            (Dialect::Dataview, false) => OF_DATAVIEW,
+            (Dialect::Bases, false) => OF_BASES,
         };
         let want = Want { headings: with_lists, ..Want::default() };
         let graph = Graph::fetch_wanting(context, view, sections, want).await?;

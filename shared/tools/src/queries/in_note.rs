@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use atlas_expressions::{Dialect, Evaluator, Limits, Pages as _, Value, render, show};
+use atlas_expressions::{Dialect, Evaluator, Limits, Pages as _, Value, dql, plan, render, show};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::Context;
 use atlas_ops::pipeline::response_limit::json_bytes;
@@ -82,13 +82,16 @@ pub(crate) async fn rendered(
     part: Range<usize>,
     room: usize,
 ) -> Result<Rendered, Error> {
-    let found: Vec<Query> =
-        queries(text, &parse(text)).into_iter().filter(|query| part.contains(&query.range.start)).collect();
-    let fetch =
-        async |dialect: Dialect, is_asked: fn(&Asked) -> bool| match found.iter().any(|query| is_asked(&query.asked)) {
-            true => IndexPages::fetch(context, view.clone(), dialect).await.map(Some),
-            false => Ok(None),
-        };
+    let (begun, found): (Vec<Query>, Vec<Query>) =
+        queries(text, &parse(text)).into_iter().partition(|query| query.range.start < part.start);
+    let found: Vec<Query> = found.into_iter().take_while(|query| query.range.start < part.end).collect();
+    let fetch = async |dialect: Dialect, is_asked: fn(&Asked) -> bool| {
+        if !found.iter().any(|query| is_asked(&query.asked)) {
+            return Ok(None);
+        }
+        let with_lists = found.iter().any(|query| is_asked(&query.asked) && reads_lists(&query.asked));
+        IndexPages::fetch_for(context, view.clone(), dialect, with_lists).await.map(Some)
+    };
     let (of_dataview, of_bases) = try_join(
         fetch(Dialect::Dataview, |asked| matches!(asked, Asked::Dataview(_) | Asked::Inline(_))),
         fetch(Dialect::Bases, |asked| matches!(asked, Asked::Base(_) | Asked::Embedded { .. })),
@@ -102,8 +105,9 @@ pub(crate) async fn rendered(
     let files: HashMap<&str, Found> =
         paths.iter().copied().zip(files).filter_map(|(path, file)| Some((path, file?))).collect();
 
+    let (start, end) = (part.start, part.end);
     let own: usize = found.iter().filter_map(|query| text.get(query.range.clone())).map(json_bytes).sum();
-    let around = json_bytes(text.get(part.clone()).unwrap_or_default()).saturating_sub(own);
+    let around = json_bytes(text.get(part).unwrap_or_default()).saturating_sub(own);
     let mut runner = Runner {
         context,
         path,
@@ -115,7 +119,8 @@ pub(crate) async fn rendered(
         room: room.saturating_sub(around),
     };
     let mut rendered = Rendered { text: String::new(), queries: Vec::new() };
-    let mut at = part.start;
+    // The result of a query that the page cuts stands on the page where it begins.
+    let mut at = begun.last().map_or(start, |query| query.range.end.max(start));
     for query in found {
         rendered.text.push_str(text.get(at..query.range.start.max(at)).unwrap_or_default());
         let outcome = runner.outcome(&query.asked)?;
@@ -124,8 +129,17 @@ pub(crate) async fn rendered(
         rendered.queries.push(RanQuery { line: query.line.saturating_add(1), kind, error: outcome.err() });
         at = query.range.end;
     }
-    rendered.text.push_str(text.get(at..part.end.max(at)).unwrap_or_default());
+    rendered.text.push_str(text.get(at..end.max(at)).unwrap_or_default());
     Ok(rendered)
+}
+
+/// Whether a query of Dataview asks for list items or tasks.
+fn reads_lists(asked: &Asked) -> bool {
+    match asked {
+        Asked::Dataview(text) => dql::parse(text).is_ok_and(|query| plan::reads_lists(&query)),
+        Asked::Inline(text) => Dialect::Dataview.parse(text).is_ok_and(|expr| plan::expr_reads_lists(&expr)),
+        _ => false,
+    }
 }
 
 /// The files that the embeds of a note mean, by how they are written.

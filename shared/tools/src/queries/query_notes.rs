@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::run;
+use super::run::{self, Language};
 
 /// Runs a query over the notes, in the language of Dataview or of Bases.
 pub struct QueryNotes;
@@ -39,17 +39,6 @@ pub struct Arguments {
     /// The `cursor` of the previous page.
     #[serde(default)]
     cursor: Given<Text<4096>>,
-}
-
-/// A language of queries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Language {
-    /// The Dataview query language.
-    #[default]
-    Dql,
-    /// Documents of Bases.
-    Base,
 }
 
 /// The rows.

@@ -6,9 +6,21 @@ use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::Context;
 use atlas_ops::read::pages::{IndexPages, refused};
 use atlas_ops::read::view::View;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-use super::query_notes::Language;
 use super::{Table, check_no_program, evaluator};
+
+/// A language of queries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Language {
+    /// The Dataview query language.
+    #[default]
+    Dql,
+    /// Documents of Bases.
+    Base,
+}
 
 /// A query in one of the languages.
 pub(super) enum Query<'q> {

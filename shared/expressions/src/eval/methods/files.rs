@@ -4,7 +4,7 @@ use super::Call;
 use crate::Dialect;
 use crate::error::Result;
 use crate::eval::Evaluator;
-use crate::pages::Fact;
+use crate::pages::{Fact, in_folder};
 use crate::show;
 use crate::value::{Link, Value};
 
@@ -83,11 +83,4 @@ pub fn has_tag(tag: &str, name: &str) -> bool {
     let tag = tag.trim_start_matches('#').to_lowercase();
     let name = name.trim_start_matches('#').to_lowercase();
     tag.strip_prefix(&name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) && !name.is_empty()
-}
-
-/// Whether a path is in that folder or below it. The empty folder is the vault.
-#[must_use]
-pub fn in_folder(path: &str, folder: &str) -> bool {
-    let folder = folder.trim_matches('/');
-    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
