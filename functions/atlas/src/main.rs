@@ -18,6 +18,7 @@ mod kept;
 mod local;
 mod newcomer;
 mod output;
+mod page;
 #[cfg(feature = "pdf")]
 mod pdf;
 #[cfg(feature = "pictures")]

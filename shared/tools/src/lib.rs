@@ -12,7 +12,7 @@
 //! - the tools of other systems, by their names: [`bridge`] (Atlas Local Bridge), [`guardrails`] (Atlas Guardrails), [`vault_mcp`]
 //!   (obsidian-vault-mcp), [`connector`] (connectors of chat applications), [`obsidian`] (what a running Obsidian is asked for), [`plur`]
 //!   (a memory of engrams)
-//! - `jsonlogic`: conditions as JSON, within a budget
+//! - `changed_file`: a file before and after a change; `jsonlogic`: conditions as JSON, within a budget
 
 pub mod access;
 pub mod admin;
@@ -24,6 +24,7 @@ pub mod bundles;
 pub mod canvas;
 pub mod capture;
 pub mod catalogue;
+mod changed_file;
 pub mod connector;
 pub mod excalidraw;
 pub mod facade;

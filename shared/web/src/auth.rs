@@ -10,6 +10,7 @@ use crate::gate::Challenge;
 pub use crate::gate::Gate;
 pub(crate) use crate::gate::METADATA;
 use crate::response;
+use crate::routes::Pages;
 use crate::state::App;
 use crate::unrouted::no_route;
 
@@ -17,8 +18,18 @@ use crate::unrouted::no_route;
 pub(crate) const OPEN: &str = "/health";
 
 /// Passes requests on with their [`Caller`]. The operation decides whether the caller may run it.
-pub(crate) async fn authenticate(State(app): State<App>, mut request: Request, next: Next) -> Response {
+///
+/// Requests for `pages` pass as nobody's: a token in a header means nothing there, as a cookie means nothing elsewhere.
+pub(crate) async fn authenticate(
+    State((app, pages)): State<(App, Pages)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let path = request.uri().path();
+    if pages(path, request.headers()) {
+        request.extensions_mut().insert(Caller::nobody());
+        return next.run(request).await;
+    }
     if METADATA.contains(&path) {
         return next.run(request).await;
     }

@@ -24,6 +24,7 @@ mod serve;
 mod status;
 mod sync;
 mod token;
+mod ui;
 mod undo;
 mod up;
 mod where_is;
@@ -80,6 +81,8 @@ pub(crate) enum Command {
     Token(token::Arguments),
     /// Show the agents' calls that wait for you, with the changes of each, and decide on them
     Approvals(approvals::Arguments),
+    /// Print a link to the page where you see what agents do, and decide on their calls
+    Ui(ui::Arguments),
     /// Approve a call that may destroy a person's text
     Approve(approve::Arguments),
     /// Refuse a call that waits for you, or take its approval back
@@ -135,6 +138,7 @@ impl Command {
             Self::Restore(arguments) => restore::run(arguments).await,
             Self::Log(arguments) => log::run(arguments).await,
             Self::Token(arguments) => token::run(arguments),
+            Self::Ui(arguments) => ui::run(arguments).await,
             Self::Approvals(arguments) => approvals::run(arguments).await,
             Self::Approve(arguments) => approve::run(arguments).await,
             Self::Refuse(arguments) => refuse::run(arguments).await,
