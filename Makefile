@@ -13,7 +13,7 @@ ARCH ?= x86_64
 SECONDS ?= 60
 export VAULT PORT STORE ARCH
 
-FUNCTIONS := context find search query note bridge mcp
+FUNCTIONS := context find search query note bridge mcp ui
 TOOLS := target/tools
 MINIO_VERSION := v0.0.0-20260212201848-7aac2a2c5b7c
 DENY_VERSION := 0.20.2

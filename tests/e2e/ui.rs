@@ -6,3 +6,4 @@ mod browser;
 mod pages;
 mod sessions;
 mod visitor;
+mod webdriver;

@@ -35,7 +35,7 @@ const REFUSED: &str = "refused";
 /// The page of all calls.
 pub(crate) async fn page(visit: Visit) -> Response {
     // Who may not decide begins with what they may do.
-    if visit.uri.path() == "/ui/" && !visit.visitor.caller.missing(entry::<ListApprovals>().info.scopes).is_empty() {
+    if visit.uri.path() == "/ui" && !visit.visitor.caller.missing(entry::<ListApprovals>().info.scopes).is_empty() {
         return response::see("/ui/search");
     }
     let view = View::named(visit.parameter("view"));
@@ -261,7 +261,7 @@ pub(crate) async fn one(visit: Visit, Path(id): Path<String>) -> Response {
                 }
             }
         }
-        p { a href="/ui/" { "All calls" } }
+        p { a href="/ui/approvals" { "All calls" } }
     };
     visit.page(Section::Approvals, "A call", content)
 }

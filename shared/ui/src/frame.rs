@@ -19,7 +19,7 @@ pub(crate) enum Section {
 }
 
 const SECTIONS: [(Section, &str, &str); 6] = [
-    (Section::Approvals, "/ui/", "Approvals"),
+    (Section::Approvals, "/ui", "Approvals"),
     (Section::Activity, "/ui/activity", "Activity"),
     (Section::Search, "/ui/search", "Search"),
     (Section::Sync, "/ui/sync", "Sync"),
@@ -36,7 +36,7 @@ pub(crate) fn page(visit: Option<&Visit>, section: Section, title: &str, content
             body {
                 a.skip href="#content" { "Skip to the content" }
                 header.bar {
-                    a.brand href="/ui/" { (mark()) "Atlas Mirror" }
+                    a.brand href="/ui" { (mark()) "Atlas Mirror" }
                     @if let Some(visit) = visit { (sections(section)) (who(visit)) }
                 }
                 main #content tabindex="-1" { (content) }

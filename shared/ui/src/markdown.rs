@@ -21,6 +21,12 @@ use crate::links;
 
 /// What all identifiers of a note begin with, so that none is one of the page's.
 pub(crate) const PREFIX: &str = "n-";
+/// Longest anchor, in letters.
+const MAX_ANCHOR: usize = 100;
+/// Most elements within each other: what is deeper loses its markup.
+const MAX_DEPTH: usize = 64;
+/// Most tags of HTML: what comes after them is shown as text.
+const MAX_TAGS: usize = 2000;
 /// Most headings of an outline.
 const MAX_HEADINGS: usize = 500;
 /// Endings of files that are shown as pictures, as sounds and as films.
@@ -60,8 +66,15 @@ pub(crate) struct Shown {
 /// The anchor of a heading or block within its page, without [`PREFIX`].
 pub(crate) fn anchor(text: &str) -> String {
     let last = text.rsplit('#').next().unwrap_or_default().trim();
-    let letter = |letter: char| if letter.is_alphanumeric() { letter.to_lowercase().next().unwrap_or('-') } else { '-' };
-    last.chars().map(letter).take(100).collect()
+    let mut anchor = String::new();
+    for letter in last.chars().take(MAX_ANCHOR) {
+        if letter.is_alphanumeric() {
+            anchor.extend(letter.to_lowercase());
+        } else if !anchor.ends_with('-') {
+            anchor.push('-');
+        }
+    }
+    anchor.trim_matches('-').to_owned()
 }
 
 /// The notes that `text` shows within itself, as written.
@@ -85,9 +98,9 @@ fn options() -> Options {
 
 /// Shows `text`.
 pub(crate) fn show(text: &str, surroundings: &Surroundings) -> Shown {
-    let text = inline::without_comments(text);
-    let parser = TextMergeStream::new(Parser::new_ext(&text, options()));
-    let mut reader = Reader { surroundings, headings: Vec::new(), pictures: 0, anchors: BTreeSet::new() };
+    let text = inline::shallow(&inline::without_comments(text));
+    let parser = TextMergeStream::new(shallow(Parser::new_ext(&text, options())));
+    let mut reader = Reader { surroundings, headings: Vec::new(), pictures: 0, tags: 0, anchors: BTreeSet::new() };
     let events = reader.read(parser);
     let mut html = String::with_capacity(text.len() * 2);
     writer::push_html(&mut html, callouts::callouts(events).into_iter());
@@ -95,10 +108,32 @@ pub(crate) fn show(text: &str, surroundings: &Surroundings) -> Shown {
     Shown { html, headings: reader.headings, pictures: reader.pictures }
 }
 
+/// The events without those of elements that are too deep within others.
+fn shallow<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Event<'a>> {
+    let mut kept: Vec<bool> = Vec::new();
+    let mut depth = 0_usize;
+    events.filter(move |event| match event {
+        Event::Start(_) => {
+            let is_kept = depth < MAX_DEPTH;
+            depth += usize::from(is_kept);
+            kept.push(is_kept);
+            is_kept
+        }
+        Event::End(_) => {
+            let is_kept = kept.pop().unwrap_or(true);
+            depth = depth.saturating_sub(usize::from(is_kept));
+            is_kept
+        }
+        _ => true,
+    })
+}
+
 struct Reader<'s> {
     surroundings: &'s Surroundings,
     headings: Vec<Heading>,
     pictures: usize,
+    /// The tags of HTML so far.
+    tags: usize,
     anchors: BTreeSet<String>,
 }
 
@@ -108,7 +143,7 @@ impl Reader<'_> {
         // The ends of links and images that are shown as something else.
         let mut ends: Vec<&'static str> = Vec::new();
         let mut heading: Option<(usize, String)> = None;
-        let (mut in_code, mut in_metadata, mut in_link) = (false, false, 0_u32);
+        let (mut in_code, mut in_metadata, mut in_link, mut begins_item) = (false, false, 0_u32, false);
         let mut alternative: Option<(String, Tag<'a>)> = None;
         for event in parser {
             // The text of an image is its alternative text.
@@ -124,7 +159,16 @@ impl Reader<'_> {
                 }
                 continue;
             }
+            let begins = std::mem::take(&mut begins_item);
             match event {
+                Event::Start(Tag::Item) => {
+                    begins_item = true;
+                    events.push(Event::Start(Tag::Item));
+                }
+                Event::Start(Tag::Paragraph) if begins => {
+                    begins_item = true;
+                    events.push(Event::Start(Tag::Paragraph));
+                }
                 Event::Start(Tag::MetadataBlock(_)) => in_metadata = true,
                 Event::End(TagEnd::MetadataBlock(_)) => in_metadata = false,
                 _ if in_metadata => {}
@@ -168,6 +212,7 @@ impl Reader<'_> {
                     if let Some((_, title)) = &mut heading {
                         title.push_str(&text);
                     }
+                    let text = if begins { inline::status(text, &mut events) } else { text };
                     if in_code || in_link > 0 { events.push(Event::Text(text)) } else { inline::marks(text, &mut events) }
                 }
                 Event::Code(code) => {
@@ -175,6 +220,10 @@ impl Reader<'_> {
                         title.push_str(&code);
                     }
                     events.push(Event::Code(code));
+                }
+                Event::Html(html) | Event::InlineHtml(html) => {
+                    self.tags = self.tags.saturating_add(html.matches('<').count());
+                    events.push(if self.tags <= MAX_TAGS { Event::InlineHtml(html) } else { Event::Text(html) });
                 }
                 event => events.push(event),
             }

@@ -63,8 +63,9 @@ async fn show(visit: &Visit, path: &str, with_pictures: bool) -> Response {
         div.around {
             article.note {
                 (crumbs(path))
-                h1 { (links::name(path)) }
-                (properties(&note["frontmatter"]))
+                // Many notes begin with their own name as a heading.
+                h1 class=[begins_with_name(path, &shown).then_some("hidden")] { (links::name(path)) }
+                (properties(&note["frontmatter"], &surroundings.targets))
                 @if shown.pictures > 0 { (pictures(visit, path, &shown)) }
                 (shown.html)
                 @if let Some(next) = note.get("next_offset").and_then(Value::as_u64) {
@@ -134,26 +135,31 @@ fn pictures(visit: &Visit, path: &str, shown: &Shown) -> Markup {
     }
 }
 
-fn properties(frontmatter: &Value) -> Markup {
+fn begins_with_name(path: &str, shown: &Shown) -> bool {
+    let first = shown.headings.first().filter(|first| first.level == 1);
+    first.is_some_and(|first| first.text.to_lowercase() == links::name(path).to_lowercase())
+}
+
+fn properties(frontmatter: &Value, targets: &Targets) -> Markup {
     let Some(properties) = frontmatter.as_object().filter(|properties| !properties.is_empty()) else { return html! {} };
     html! {
         table.properties {
             tbody {
                 @for (name, value) in properties.iter().take(MAX_PROPERTIES) {
-                    tr { th scope="row" { (name) } td { (property(name, value)) } }
+                    tr { th scope="row" { (name) } td { (property(name, value, targets)) } }
                 }
             }
         }
     }
 }
 
-fn property(name: &str, value: &Value) -> Markup {
+fn property(name: &str, value: &Value, targets: &Targets) -> Markup {
     let is_tag = matches!(name, "tags" | "tag");
     let one = |value: &Value| match value {
         Value::String(text) if is_tag => {
             html! { a.tag href=(links::page("search", &[("q", &format!("tag:{text}"))])) { "#" (text) } " " }
         }
-        Value::String(text) => html! { (text) },
+        Value::String(text) => linked(text, targets),
         Value::Bool(is_true) => html! { (if *is_true { "☑ yes" } else { "☐ no" }) },
         Value::Null => html! {},
         other => html! { (other.to_string()) },
@@ -168,6 +174,16 @@ fn property(name: &str, value: &Value) -> Markup {
             }
             value => { (one(value)) }
         }
+    }
+}
+
+/// A property's text, which may be a wikilink.
+fn linked(text: &str, targets: &Targets) -> Markup {
+    let inner = text.strip_prefix("[[").and_then(|text| text.strip_suffix("]]"));
+    let (target, name) = inner.map_or((text, text), |inner| inner.split_once('|').unwrap_or((inner, inner)));
+    match inner.and_then(|_| targets.get(target)) {
+        Some(path) => html! { a href=(links::document(path)) { (name) } },
+        None => html! { (text) },
     }
 }
 

@@ -14,10 +14,10 @@ use crate::frame::{self, Section};
 use crate::session::cookie::{self, Cookie};
 use crate::session::{self, MAX_TOKEN};
 use crate::visit::{Fields, Form, failed, only_looks};
-use crate::{links, response};
+use crate::response;
 
 /// The first page.
-const HOME: &str = "/ui/";
+const HOME: &str = "/ui";
 
 /// Leads to the first page.
 pub(crate) async fn home() -> Response {
@@ -141,7 +141,7 @@ fn with_cookie(mut response: Response, cookie: Option<HeaderValue>) -> Response 
 /// A page of this site; the first one for anything else.
 fn place(next: &str) -> String {
     let is_own = next.starts_with("/ui/") && next.bytes().all(|byte| byte.is_ascii_graphic()) && !next.contains('\\');
-    if is_own { next.to_owned() } else { links::page("", &[]) }
+    if is_own { next.to_owned() } else { HOME.to_owned() }
 }
 
 #[cfg(test)]
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn signing_in_ends_on_a_page_of_this_site() {
         assert_eq!(place("/ui/note?path=a%20b.md"), "/ui/note?path=a%20b.md");
-        for other in ["", "//evil.example", "https://evil.example", "/ui", "/ui/\\evil", "/ui/a b", "/ui/a\r\nX: y", "/notes"] {
+        for other in ["", "//evil.example", "https://evil.example", "/ui", "/uix", "/ui/\\evil", "/ui/a b", "/ui/a\r\nX: y", "/notes"] {
             assert_eq!(place(other), HOME, "{other}");
         }
     }

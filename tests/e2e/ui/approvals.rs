@@ -51,19 +51,19 @@ async fn a_call_is_seen_approved_and_done() {
     let (id, url) = (id(&asked), waiting(&asked)["url"].as_str().unwrap().to_owned());
     assert_eq!(url, format!("http://127.0.0.1:3737/ui/approvals/{id}"));
     assert!(asked.error(403).2.contains(&url));
-    for place in ["/ui/".to_owned(), format!("/ui/approvals/{id}"), "/ui/approvals/list".to_owned()] {
+    for place in ["/ui".to_owned(), format!("/ui/approvals/{id}"), "/ui/approvals/list".to_owned()] {
         let page = person.get(&place).await.ok();
         for part in ["agent", "write a note", "As you asked", "tidy up", "a.md", "the <mark>red</mark> boat", "the <mark>blue</mark> boat"] {
             assert!(page.contains(part), "{part}: {page}");
         }
     }
-    assert!(person.get("/ui/?view=split").await.ok().contains("class=\"diff split\""));
-    let decided = person.form("/ui/", "/ui/approvals/approve", &[("id", &id)]).await;
+    assert!(person.get("/ui?view=split").await.ok().contains("class=\"diff split\""));
+    let decided = person.form("/ui", "/ui/approvals/approve", &[("id", &id)]).await;
     assert_eq!(decided.leads(), "/ui/approvals?said=approved");
-    let page = person.get("/ui/").await.ok();
+    let page = person.get("/ui").await.ok();
     assert!(page.contains("by ada; it passes when the agent makes it again"), "{page}");
     overwrite(&client).await.ok();
-    let page = person.get("/ui/").await.ok();
+    let page = person.get("/ui").await.ok();
     assert!(page.contains("approved by ada, and done"), "{page}");
 }
 
@@ -73,11 +73,11 @@ async fn a_refused_call_is_told_why() {
     let client = on_host(&deployment);
     let person = Visitor::person(&deployment, &client).await;
     let id = id(&delete(&client).await);
-    let refused = person.form("/ui/", "/ui/approvals/refuse", &[("id", &id), ("reason", " I need it ")]).await;
+    let refused = person.form("/ui", "/ui/approvals/refuse", &[("id", &id), ("reason", " I need it ")]).await;
     assert_eq!(refused.leads(), "/ui/approvals?said=refused");
     assert_eq!(delete(&client).await.error(403).2, "ada refused this call: I need it");
-    assert!(person.get("/ui/").await.ok().contains("“I need it”"));
-    let again = person.form("/ui/", "/ui/approvals/approve", &[("id", &id)]).await;
+    assert!(person.get("/ui").await.ok().contains("“I need it”"));
+    let again = person.form("/ui", "/ui/approvals/approve", &[("id", &id)]).await;
     assert!(again.status == 409 && again.text.contains("that stands"), "{}", again.text);
 }
 
@@ -87,9 +87,9 @@ async fn all_calls_of_a_session_are_approved_at_once() {
     let client = on_host(&deployment);
     let person = Visitor::person(&deployment, &client).await;
     let ids = [id(&overwrite(&client).await), id(&delete(&client).await)];
-    let page = person.get("/ui/").await.ok();
+    let page = person.get("/ui").await.ok();
     assert!(page.contains("Approve all 2 of session “tidy up”"), "{page}");
-    person.form("/ui/", "/ui/approvals/approve", &ids.each_ref().map(|id| ("id", id.as_str()))).await.leads();
+    person.form("/ui", "/ui/approvals/approve", &ids.each_ref().map(|id| ("id", id.as_str()))).await.leads();
     overwrite(&client).await.ok();
     delete(&client).await.ok();
 }
@@ -102,8 +102,8 @@ async fn what_changed_since_is_said_and_cannot_be_approved() {
     let id = id(&overwrite(&client).await);
     let other = [bearer(&token("other", &scope::ALL, None))];
     send(&client, "POST", "/notes/a.md", &other, &json!({ "content": "four" })).await.ok();
-    assert!(person.get("/ui/").await.ok().contains("A file has changed since"));
-    let page = person.form("/ui/", "/ui/approvals/approve", &[("id", &id)]).await;
+    assert!(person.get("/ui").await.ok().contains("A file has changed since"));
+    let page = person.form("/ui", "/ui/approvals/approve", &[("id", &id)]).await;
     assert!(page.status == 409 && page.text.contains("has changed since"), "{}", page.text);
 }
 
@@ -132,7 +132,7 @@ async fn the_calling_client_does_not_approve_itself() {
 #[tokio::test]
 async fn an_administrator_without_the_right_to_a_note_does_not_see_its_call() {
     let deployment = deployment().await;
-    let config = json!({ "vaults": [{ "id": "main", "acl": { "rules": [{ "path": "b.md", "scopes": ["read:private"] }] } }] });
+    let config = json!({ "vaults": [{ "id": "main", "acl": { "rules": [{ "glob": "b.md", "scopes": ["read:private"] }] } }] });
     let secret = crate::support::tokens::SECRET;
     let config = config.to_string();
     let client = deployment.set_up(&[("ATLAS_CONFIG", &config), ("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", secret)]).await;
@@ -140,7 +140,7 @@ async fn an_administrator_without_the_right_to_a_note_does_not_see_its_call() {
     let asked = send(&client, "DELETE", "/notes/b.md", &[bearer(&private)], &Value::Null).await;
     let id = id(&asked);
     let person = Visitor::administrator(&client).await;
-    let page = person.get("/ui/").await.ok();
+    let page = person.get("/ui").await.ok();
     assert!(page.contains("1 other call") && !page.contains("b.md"), "{page}");
     let page = person.get(&format!("/ui/approvals/{id}")).await;
     assert!(!page.text.contains("b.md"), "{}", page.text);
@@ -161,6 +161,6 @@ async fn the_list_is_sent_again_only_when_something_happened() {
     assert!(waits.status == 200 && waits.text.contains(&id) && !waits.text.contains("<html"));
     let tag = waits.reply.header("etag").unwrap().to_owned();
     assert_eq!(list(&tag).await.status, 304);
-    person.form("/ui/", "/ui/approvals/approve", &[("id", &id)]).await.leads();
+    person.form("/ui", "/ui/approvals/approve", &[("id", &id)]).await.leads();
     assert_eq!(list(&tag).await.status, 200);
 }

@@ -24,10 +24,10 @@ async fn a_link_opens_the_page_once() {
     let set = opened.reply.header("set-cookie").unwrap();
     assert!(set.starts_with("atlas_page_3737=") && set.contains("Path=/ui; HttpOnly; SameSite=Strict"), "{set}");
     let person = Visitor { cookie: opened.cookie().unwrap(), ..Visitor::stranger(&client, LOCAL) };
-    assert!(person.get("/ui/").await.ok().contains("Nothing waits for you"));
+    assert!(person.get("/ui").await.ok().contains("Nothing waits for you"));
     // Whoever finds the link later gets nothing; who has a session loses none by it.
     assert_eq!(stranger.get(&link).await.status, 403);
-    assert_eq!(person.get(&link).await.leads(), "/ui/");
+    assert_eq!(person.get(&link).await.leads(), "/ui");
     for code in ["x", &"0".repeat(32), "..%2f..%2flatest"] {
         assert_eq!(stranger.get(&format!("/ui/open/{code}")).await.status, 403, "{code}");
     }
@@ -42,7 +42,7 @@ async fn without_a_session_there_is_only_the_page_to_sign_in() {
     let deployment = deployment().await;
     let client = on_host(&deployment);
     let stranger = Visitor::stranger(&client, LOCAL);
-    for place in ["/ui/", "/ui/note?path=a.md", "/ui/approvals/list", "/ui/file?path=a.md", "/ui/search/results?q=one", "/ui/access"] {
+    for place in ["/ui", "/ui/note?path=a.md", "/ui/approvals/list", "/ui/file?path=a.md", "/ui/search/results?q=one", "/ui/access"] {
         let page = stranger.get(place).await;
         assert_eq!(page.status, 401, "{place}");
         assert!(page.text.contains("atlas ui") && !page.text.contains("one\n"), "{place}: {}", page.text);
@@ -55,11 +55,11 @@ async fn without_a_session_there_is_only_the_page_to_sign_in() {
     }
     assert_eq!(stranger.get("/ui/assets/..%2fsession.rs").await.status, 404);
     // A browser that asks for the service is led to the page, a program is not.
-    assert_eq!(stranger.get("/").await.leads(), "/ui/");
+    assert_eq!(stranger.get("/").await.leads(), "/ui");
     assert_eq!(client.get("/").await.status, 401);
     // A browser leaves the cookie out where a link of another site leads here; not if this site does.
     let headers = [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")];
-    let onward = stranger.send("GET", "/ui/note?path=a.md&x=\"><script>", &headers, "").await.text;
+    let onward = stranger.send("GET", "/ui/note?path=a.md&x=%22%3E%3Cscript%3E", &headers, "").await.text;
     assert!(!onward.contains("<script>") || onward.is_empty(), "{onward}");
     let onward = stranger.send("GET", "/ui/note?path=a.md", &headers, "").await.ok();
     assert!(onward.contains("content=\"0;url=/ui/note?path=a.md\"") && !onward.contains("one"), "{onward}");
@@ -75,7 +75,7 @@ async fn a_cookie_is_good_for_the_page_and_a_token_for_the_rest() {
         assert_eq!(page.status, 401, "{place}: {}", page.text);
     }
     let owner = [bearer(&token("owner", &scope::ALL, None))];
-    assert_eq!(send(&client, "GET", "/ui/", &owner, &Value::Null).await.status, 401);
+    assert_eq!(send(&client, "GET", "/ui", &owner, &Value::Null).await.status, 401);
     send(&client, "GET", "/notes/a.md", &owner, &Value::Null).await.ok();
 }
 
@@ -120,16 +120,16 @@ async fn nobody_chooses_the_session_of_another() {
     let fixed = Visitor { cookie: chosen.clone(), ..Visitor::stranger(&client, LOCAL) };
     let opened = fixed.get(&link(&deployment).await).await;
     assert_ne!(opened.cookie().unwrap(), chosen);
-    assert_eq!(fixed.get("/ui/").await.status, 401);
+    assert_eq!(fixed.get("/ui").await.status, 401);
     // Signing in anew ends the session before.
     let first = Visitor { cookie: opened.cookie().unwrap(), ..Visitor::stranger(&client, LOCAL) };
     let second = first.get(&link(&deployment).await).await;
-    assert_eq!(first.get("/ui/").await.status, 401);
+    assert_eq!(first.get("/ui").await.status, 401);
     let second = Visitor { cookie: second.cookie().unwrap(), ..Visitor::stranger(&client, LOCAL) };
-    second.get("/ui/").await.ok();
+    second.get("/ui").await.ok();
     // The cookie of one port is not that of another.
     let elsewhere = Visitor { host: "127.0.0.1:99", cookie: second.cookie.clone(), client: &client };
-    assert_eq!(elsewhere.get("/ui/").await.status, 401);
+    assert_eq!(elsewhere.get("/ui").await.status, 401);
 }
 
 #[tokio::test]
@@ -137,20 +137,20 @@ async fn a_session_ends_by_signing_out_by_the_host_and_by_itself() {
     let deployment = deployment().await;
     let client = on_host(&deployment);
     let person = Visitor::person(&deployment, &client).await;
-    let out = person.form("/ui/", "/ui/sign-out", &[]).await;
+    let out = person.form("/ui", "/ui/sign-out", &[]).await;
     assert_eq!(out.leads(), "/ui/sign-in");
     assert!(out.reply.header("set-cookie").unwrap().contains("=; Max-Age=0"));
-    assert_eq!(person.get("/ui/").await.status, 401);
+    assert_eq!(person.get("/ui").await.status, 401);
     let person = Visitor::person(&deployment, &client).await;
     end_all(&deployment.mirror(), "ada").await.unwrap();
-    assert_eq!(person.get("/ui/").await.status, 401);
+    assert_eq!(person.get("/ui").await.status, 401);
     let person = Visitor::person(&deployment, &client).await;
     let old = link(&deployment).await;
     let later = deployment.client_with(|app| {
         crate::access::unthrottled()(app).for_its_hosts().with_clock(|| clock::now() + jiff::SignedDuration::from_hours(13))
     });
     let later = Visitor { client: &later, cookie: person.cookie.clone(), ..person };
-    assert_eq!(later.get("/ui/").await.status, 401);
+    assert_eq!(later.get("/ui").await.status, 401);
     assert_eq!(Visitor::stranger(later.client, LOCAL).get(&old).await.status, 403);
 }
 
@@ -168,7 +168,7 @@ async fn a_token_is_shown_once_and_grants_what_it_grants() {
     assert!(set.starts_with("__Host-atlas-page=") && set.contains("Path=/; Secure; HttpOnly; SameSite=Strict"), "{set}");
     let reader = Visitor { cookie: signed_in.cookie().unwrap(), ..Visitor::stranger(&client, PUBLIC) };
     assert!(reader.get("/ui/note?path=a.md").await.ok().contains("one"));
-    assert_eq!(reader.get("/ui/").await.leads(), "/ui/search");
+    assert_eq!(reader.get("/ui").await.leads(), "/ui/search");
     assert_eq!(reader.get("/ui/approvals").await.status, 403, "only administrators see the calls that wait");
     // The secret without the token, or with another's, is no session.
     let (secret, _) = reader.cookie.split_once('.').unwrap();
@@ -194,11 +194,11 @@ async fn every_answer_says_what_a_browser_may_do_with_it() {
     let person = Visitor::person(&deployment, &client).await;
     let stranger = Visitor::stranger(&client, LOCAL);
     for page in [
-        person.get("/ui/").await,
+        person.get("/ui").await,
         person.get("/ui/note?path=a.md").await,
         person.get("/ui/note?path=none.md").await,
         person.get("/ui/approvals/list").await,
-        stranger.get("/ui/").await,
+        stranger.get("/ui").await,
         stranger.get("/ui/sign-in").await,
     ] {
         let policy = page.reply.header("content-security-policy").unwrap();
@@ -211,7 +211,7 @@ async fn every_answer_says_what_a_browser_may_do_with_it() {
         assert!(page.reply.header("cache-control").is_some_and(|value| value.contains("no-")), "{:?}", page.reply.headers);
         assert!(page.reply.header("access-control-allow-origin").is_none());
     }
-    let mut bytes = person.get("/ui/").await.text.len();
+    let mut bytes = person.get("/ui").await.text.len();
     for asset in ["style.css", "script.js", "icon.svg"] {
         bytes += stranger.get(&format!("/ui/assets/{asset}")).await.text.len();
     }

@@ -72,7 +72,7 @@ impl<'a> Visitor<'a> {
     pub(super) async fn person(deployment: &Deployment, client: &'a Client) -> Self {
         let mut person = Self::stranger(client, LOCAL);
         let opened = person.get(&link(deployment).await).await;
-        assert_eq!(opened.leads(), "/ui/");
+        assert_eq!(opened.leads(), "/ui");
         person.cookie = opened.cookie().unwrap();
         person
     }

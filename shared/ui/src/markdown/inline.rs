@@ -40,6 +40,46 @@ pub(super) fn without_comments(text: &str) -> String {
     shown
 }
 
+/// Most quotes and lists that one line begins.
+const MAX_MARKERS: usize = 40;
+
+/// The text, in which no line begins more quotes and lists than a person writes: reading those takes very long.
+pub(super) fn shallow(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let is_marker = |byte: &u8| matches!(byte, b'>' | b'-' | b'*' | b'+' | b'.' | b')' | b' ' | b'\t' | b'0'..=b'9');
+        let markers = line.bytes().take_while(is_marker).filter(|byte| matches!(byte, b'>' | b'-' | b'*' | b'+' | b'.' | b')'));
+        let is_rule = !line.contains('>') && !line.trim_end().contains(' ');
+        if is_rule || markers.count() <= MAX_MARKERS {
+            shown.push_str(line);
+            continue;
+        }
+        // The first marker that is escaped makes a text of the rest.
+        let mut left = MAX_MARKERS;
+        let place = line.bytes().position(|byte| {
+            left -= usize::from(matches!(byte, b'>' | b'-' | b'*' | b'+' | b'.' | b')'));
+            left == 0
+        });
+        let (begin, rest) = line.split_at(place.unwrap_or(0));
+        shown.push_str(begin);
+        shown.push('\\');
+        shown.push_str(rest);
+    }
+    shown
+}
+
+/// The text of an item without a status of its own, such as `[/]`, which is added to the events.
+pub(super) fn status<'a>(text: CowStr<'a>, events: &mut Vec<Event<'a>>) -> CowStr<'a> {
+    let mut letters = text.chars();
+    let (Some('['), Some(letter), Some(']'), Some(' ')) = (letters.next(), letters.next(), letters.next(), letters.next()) else {
+        return text;
+    };
+    let rest = letters.as_str().to_owned();
+    let shown = escaped(&letter.to_string());
+    events.push(Event::InlineHtml(format!("<span class=\"box\" title=\"status {shown}\">[{shown}]</span> ").into()));
+    rest.into()
+}
+
 /// Adds `text` to the events, with its highlights and tags.
 pub(super) fn marks<'a>(text: CowStr<'a>, events: &mut Vec<Event<'a>>) {
     if !text.contains("==") && !text.contains('#') {

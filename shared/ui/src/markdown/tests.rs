@@ -48,11 +48,11 @@ fn pictures_come_from_the_vault_and_others_only_when_asked_for() {
 fn obsidian_s_markdown_is_shown() {
     let html = shown(concat!(
         "---\ntitle: x\n---\n# One ==two==\n\nA #tag/sub and a#no and #12, ==marked==, ~~gone~~, $x^2$, %%hidden%% shown.\n\n",
-        "- [x] done\n- [ ] open\n\n> [!warning]- Mind *this*\n> the gap\n\n> [!Unknown]\n> text\n\n> plain\n\n",
+        "- [x] done\n- [ ] open\n- [/] half\n\n> [!warning]- Mind *this*\n> the gap\n\n> [!Unknown]\n> text\n\n> plain\n\n",
         "| a | b |\n|---|---|\n| 1 | 2 |\n\nNote.[^1]\n\n[^1]: A foot.\n\n```mermaid\ngraph TD;%%keep%%\n```\n",
     ));
     for part in [
-        "<h1 id=\"n-one---two--\">One <mark>two</mark></h1>",
+        "<h1 id=\"n-one-two\">One <mark>two</mark></h1>",
         "<a class=\"tag\" href=\"/ui/search?q=tag%3Atag/sub\"",
         "a#no and #12",
         "<mark>marked</mark>",
@@ -60,8 +60,9 @@ fn obsidian_s_markdown_is_shown() {
         "<span class=\"math math-inline\">x^2</span>",
         "☑</span> done",
         "☐</span> open",
-        "<details class=\"callout warning\"><summary>Mind <em>this</em></summary><p>the gap</p>",
-        "<div class=\"callout note\"><div class=\"title\">Unknown</div><p>text</p>",
+        "title=\"status /\">[/]</span> half",
+        "<details class=\"callout warning\"><summary>Mind <em>this</em></summary>\n<p>the gap</p>",
+        "<div class=\"callout note\"><div class=\"title\">Unknown</div>\n<p>text</p>",
         "<blockquote>",
         "<td>1</td>",
         "href=\"#n-1\"",
@@ -132,8 +133,10 @@ fn nothing_in_a_note_runs_or_loads() {
                 let name = tag.trim_start_matches('/').split([' ', '\n']).next().unwrap_or_default();
                 let is_known = ["a", "p", "h1", "img", "span", "div", "pre", "code", "em", "mark", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "sup", "audio", "video", "br", "ul", "li", "details", "summary", "math"].contains(&name);
                 assert!(is_known, "{text}: {tag}: {html}");
-                assert!(!tag.contains(" on") && !tag.contains("style=") && !tag.contains("action="), "{text}: {html}");
-                assert!(!tag.contains("javascript:") && !tag.contains("src=\"http"), "{text}: {html}");
+                // Outside of values.
+                let names: String = tag.split('"').step_by(2).collect();
+                assert!(!names.contains(" on") && !names.contains("style=") && !names.contains("action="), "{text}: {html}");
+                assert!(!tag.contains("=\"javascript:") && !tag.contains("src=\"http"), "{text}: {html}");
                 assert!(!tag.contains("id=\"content") && !tag.contains("primary"), "{text}: {html}");
             }
         }
@@ -142,10 +145,11 @@ fn nothing_in_a_note_runs_or_loads() {
 
 #[test]
 fn a_note_of_any_form_is_shown_soon() {
-    for text in ["<div>", "> ", "- ", "[", "![[", "==", "#a ", "[!x]\n> ", "`", "*_", "|a", "%%", "<a href=x>", "$", "&amp;"] {
+    for text in ["<div>", "<b><i>", "> ", ">", "- ", "1. ", "**a ", "\n> ", "~~", "[", "![[", "==", "#a ", "[!x]\n> ", "`", "*_", "|a", "%%", "<a href=x>", "$", "&amp;"] {
         let begun = std::time::Instant::now();
         let _ = shown(&text.repeat(250_000 / text.len()));
-        assert!(begun.elapsed().as_secs() < 20, "{text}: {:?}", begun.elapsed());
+        let time = begun.elapsed();
+        assert!(time.as_secs() < 10, "{text}: {time:?}");
     }
 }
 
@@ -156,7 +160,8 @@ proptest::proptest! {
         proptest::prop_assert!(!html.contains("<script") && !html.contains("<iframe"), "{}", html);
         for tag in html.split('<').skip(1) {
             let tag = tag.split('>').next().unwrap_or_default();
-            proptest::prop_assert!(!tag.contains(" onerror") && !tag.contains("=\"javascript:"), "{}", html);
+            let names: String = tag.split('"').step_by(2).collect();
+            proptest::prop_assert!(!names.contains("onerror") && !tag.contains("=\"javascript:"), "{}", html);
         }
     }
 }
