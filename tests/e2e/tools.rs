@@ -9,6 +9,7 @@ mod bulk;
 mod bundles;
 mod canvas;
 mod captures;
+mod commits;
 mod excalidraw;
 mod facts;
 mod graph;

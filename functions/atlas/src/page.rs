@@ -25,7 +25,8 @@ pub(crate) async fn link(mirror: &Mirror, url: &str) -> Result<String, Box<dyn E
 /// Opens a page in the browser.
 pub(crate) fn open(page: &str) {
     let starts = |program: &&str| {
-        let quiet = Command::new(program).arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let quiet =
+            Command::new(program).arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         quiet.is_ok()
     };
     if !OPENERS.iter().any(|program| starts(&program)) {

@@ -17,7 +17,11 @@ const ACTS: [(&str, &str); 3] = [("read", "read"), ("write", "change"), ("delete
 /// The page.
 pub(crate) async fn page(visit: Visit) -> Response {
     let path = visit.parameter("path");
-    let verdict = if path.is_empty() { html! {} } else { verdict(&visit, path).await };
+    let verdict = if path.is_empty() {
+        html! {}
+    } else {
+        verdict(&visit, path).await
+    };
     let content = html! {
         h1 { "Access" }
         (who(&visit))
@@ -37,7 +41,8 @@ pub(crate) async fn page(visit: Visit) -> Response {
 
 fn who(visit: &Visit) -> Markup {
     let (visitor, caller) = (&visit.visitor, &visit.visitor.caller);
-    let held: Vec<&str> = scope::ALL.iter().filter(|scope| caller.scopes().holds(**scope)).map(|scope| scope.as_str()).collect();
+    let held: Vec<&str> =
+        scope::ALL.iter().filter(|scope| caller.scopes().holds(**scope)).map(|scope| scope.as_str()).collect();
     html! {
         table.facts-table {
             tbody {

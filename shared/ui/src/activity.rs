@@ -10,17 +10,19 @@ use maud::{Markup, html};
 use serde_json::{Value, json};
 
 use crate::answer::{Answered as _, given};
-use crate::changes::{self, ALL_LINES};
+use crate::changes::{self, ALL_LINES, FEW_LINES};
 use crate::diff::View;
 use crate::frame::{Section, said};
 use crate::visit::Visit;
 use crate::{links, words};
 
-/// Commits on a page.
+/// Commits on a page, and files of one.
 const MOST: u64 = 30;
+const MOST_FILES: u64 = 50;
 
 /// Spans of time to choose from: their names in addresses, their names, and hours.
-const SPANS: [(&str, &str, i64); 3] = [("hour", "The last hour", 1), ("day", "The last day", 24), ("week", "The last week", 168)];
+const SPANS: [(&str, &str, i64); 3] =
+    [("hour", "The last hour", 1), ("day", "The last day", 24), ("week", "The last week", 168)];
 
 /// The filters of a visit.
 struct Filters<'a> {
@@ -65,7 +67,8 @@ pub(crate) async fn page(visit: Visit) -> Response {
         Err(error) => return visit.failed(&error),
     };
     let commits = listed.list("commits");
-    let done = (visit.parameter("said") == "undone").then_some("Taken back, in one new commit. The next sync writes it into the folder.");
+    let done = (visit.parameter("said") == "undone")
+        .then_some("Taken back, in one new commit. The next sync writes it into the folder.");
     let content = html! {
         h1 { "Activity" }
         (said(done))
@@ -124,7 +127,7 @@ fn row(commit: &Value) -> Markup {
     html! {
         li {
             div.row {
-                h3 {
+                h2 {
                     a href=(links::page("activity", &[("by", author)])) { strong { (author) } }
                     " · " (words::operation(commit.text("operation")))
                     (counts(commit))
@@ -149,6 +152,11 @@ fn row(commit: &Value) -> Markup {
     }
 }
 
+/// How many lines of each file are shown.
+const fn most_lines(files: &[Value]) -> usize {
+    if files.len() <= 5 { ALL_LINES } else { FEW_LINES / 2 }
+}
+
 /// How many files a commit added, changed and removed.
 fn counts(commit: &Value) -> Markup {
     let [added, changed, removed] = ["added", "changed", "removed"].map(|name| commit.number(name));
@@ -164,7 +172,7 @@ fn counts(commit: &Value) -> Markup {
 /// The page of one commit.
 pub(crate) async fn commit(visit: Visit, Path(generation): Path<u64>) -> Response {
     let view = View::named(visit.parameter("view"));
-    let read = match visit.call(entry::<ReadCommit>(), json!({ "generation": generation })).await {
+    let read = match visit.call(entry::<ReadCommit>(), json!({ "generation": generation, "limit": MOST_FILES })).await {
         Ok(read) => read,
         Err(error) => return visit.failed(&error),
     };
@@ -184,7 +192,7 @@ pub(crate) async fn commit(visit: Visit, Path(generation): Path<u64>) -> Respons
         @if generation > 1 {
             div.tools { a.button href=(links::page("undo", &[("generation", &generation.to_string())])) { "Undo this commit…" } }
         }
-        (changes::show(files, view, ALL_LINES, false))
+        (changes::show(files, view, most_lines(files), false))
         @if read.number("more_files") > 0 { p.hint { "And " (words::count(read.number("more_files"), "other file", "other files")) "." } }
         p { a href="/ui/activity" { "All commits" } }
     };

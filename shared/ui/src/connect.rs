@@ -78,8 +78,18 @@ fn snippets(mcp: &str, address: &str) -> Vec<Snippet> {
             place: "In a terminal:",
             text: format!("claude mcp add --transport http atlas {mcp} --header \"Authorization: {bearer}\""),
         },
-        Snippet { id: "cursor", client: "Cursor", place: "In .cursor/mcp.json:", text: pretty(&json!({ "mcpServers": { "atlas": entry } })) },
-        Snippet { id: "vscode", client: "Visual Studio Code", place: "In .vscode/mcp.json:", text: pretty(&json!({ "servers": { "atlas": entry } })) },
+        Snippet {
+            id: "cursor",
+            client: "Cursor",
+            place: "In .cursor/mcp.json:",
+            text: pretty(&json!({ "mcpServers": { "atlas": entry } })),
+        },
+        Snippet {
+            id: "vscode",
+            client: "Visual Studio Code",
+            place: "In .vscode/mcp.json:",
+            text: pretty(&json!({ "servers": { "atlas": entry } })),
+        },
         Snippet {
             id: "codex",
             client: "Codex",

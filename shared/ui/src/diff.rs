@@ -63,10 +63,11 @@ pub(crate) fn show(diff: &str, view: View, most: usize) -> Markup {
     let parts = parts(&shown);
     let left = all.saturating_sub(shown.len());
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Changed lines" {
+        div.scroll tabindex="0" role="group" aria-label="Changed lines" {
             @match view {
                 View::Unified => table.diff.unified { tbody { @for part in &parts { (unified(part)) } } },
                 View::Split => table.diff.split {
+                    colgroup { col.n; col; col.n; col; }
                     thead { tr { th colspan="2" scope="colgroup" { "Before" } th colspan="2" scope="colgroup" { "After" } } }
                     tbody { @for part in &parts { (split(part)) } }
                 },

@@ -44,7 +44,8 @@ pub(crate) async fn file(visit: Visit) -> Response {
     } else {
         *response.body_mut() = Body::from(data);
     }
-    let kind = if is_shown(path) { file.given("data_mime").unwrap_or(file.text("mime")) } else { "application/octet-stream" };
+    let kind =
+        if is_shown(path) { file.given("data_mime").unwrap_or(file.text("mime")) } else { "application/octet-stream" };
     let name = path.rsplit('/').next().unwrap_or_default();
     let disposition = format!("attachment; filename*=UTF-8''{}", utf8_percent_encode(name, NON_ALPHANUMERIC));
     let headers = response.headers_mut();

@@ -51,7 +51,7 @@ fn row(visit: &Visit, path: &str, version: &Value, newest: &str, is_newest: bool
     html! {
         li {
             div.row {
-                h3 {
+                h2 {
                     strong { (version.given("author").unwrap_or("older than the history")) }
                     @if let Some(operation) = version.given("operation") { " · " (words::operation(operation)) }
                     @if is_newest { " " span.status.done { "Newest" } }

@@ -206,14 +206,20 @@ impl Reader<'_> {
                 }
                 Event::TaskListMarker(is_done) => {
                     let (letter, name) = if is_done { ("☑", "done") } else { ("☐", "to do") };
-                    events.push(Event::InlineHtml(format!("<span class=\"box\" title=\"{name}\">{letter}</span> ").into()));
+                    events.push(Event::InlineHtml(
+                        format!("<span class=\"box\" title=\"{name}\">{letter}</span> ").into(),
+                    ));
                 }
                 Event::Text(text) => {
                     if let Some((_, title)) = &mut heading {
                         title.push_str(&text);
                     }
                     let text = if begins { inline::status(text, &mut events) } else { text };
-                    if in_code || in_link > 0 { events.push(Event::Text(text)) } else { inline::marks(text, &mut events) }
+                    if in_code || in_link > 0 {
+                        events.push(Event::Text(text))
+                    } else {
+                        inline::marks(text, &mut events)
+                    }
                 }
                 Event::Code(code) => {
                     if let Some((_, title)) = &mut heading {
@@ -297,7 +303,9 @@ impl Reader<'_> {
                 },
                 None => html! { a href=(links::document(path)) { (links::name(path)) } },
             },
-            None if written.starts_with("https://") && self.surroundings.with_pictures => html! { img src=(written) alt=(words); },
+            None if written.starts_with("https://") && self.surroundings.with_pictures => {
+                html! { img src=(written) alt=(words); }
+            }
             None if !matches!(link_type, LinkType::WikiLink { .. }) && written.contains("://") => {
                 self.pictures = self.pictures.saturating_add(1);
                 html! { span class="picture" { "Picture of " (host(written)) @if !words.is_empty() { ": " (words) } } }

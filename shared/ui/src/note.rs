@@ -22,6 +22,8 @@ use crate::markdown::{self, Heading, Shown, Surroundings, Targets};
 use crate::visit::{Form, Visit};
 use crate::{links, response, words};
 
+/// Most bytes of a note on a page.
+const PART: usize = 100_000;
 /// Most notes that a note shows within itself.
 const MAX_EMBEDS: usize = 10;
 /// Most properties, backlinks, and lines of one, that are shown.
@@ -33,12 +35,15 @@ const MAX_NEIGHBORS: u64 = 30;
 
 /// A note.
 pub(crate) async fn page(visit: Visit) -> Response {
+    let visit = visit.in_parts(PART);
     show(&visit, visit.parameter("path"), false).await
 }
 
 /// The same, with pictures of other sites: the visitor asked for them, which a link in a note cannot.
 pub(crate) async fn with_pictures(form: Form) -> Response {
-    response::with_pictures(show(&form.visit, form.text("path"), true).await)
+    let path = form.text("path").to_owned();
+    let visit = form.visit.in_parts(PART);
+    response::with_pictures(show(&visit, &path, true).await)
 }
 
 async fn show(visit: &Visit, path: &str, with_pictures: bool) -> Response {
@@ -54,7 +59,8 @@ async fn show(visit: &Visit, path: &str, with_pictures: bool) -> Response {
     };
     let path = note.text("path");
     let text = note.text("content");
-    let (surroundings, around) = future::join(surroundings(visit, path, text, with_pictures), Around::of(visit, path)).await;
+    let (surroundings, around) =
+        future::join(surroundings(visit, path, text, with_pictures), Around::of(visit, path)).await;
     let shown = markdown::show(text, &surroundings);
     let content = html! {
         @if let Some(generation) = generation {

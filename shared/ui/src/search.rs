@@ -64,7 +64,10 @@ async fn found(visit: &Visit) -> Result<Markup, Error> {
     let call = given([
         ("query", Some(asked.into())),
         ("mode", Some(mode.into())),
-        ("path_filter", Some(folder.trim_matches('/')).filter(|folder| !folder.is_empty()).map(|folder| in_folder(folder).into())),
+        (
+            "path_filter",
+            Some(folder.trim_matches('/')).filter(|folder| !folder.is_empty()).map(|folder| in_folder(folder).into()),
+        ),
         ("limit", Some(MOST.into())),
     ]);
     let answer = visit.call(entry::<Search>(), call).await?;
@@ -105,15 +108,23 @@ fn words_of(query: &str, mode: &str) -> Vec<String> {
     }
     let is_plain = |word: &&str| !word.starts_with('-') && !word.contains(':');
     let words = query.split_whitespace().filter(is_plain);
-    words.map(|word| word.trim_matches(|letter: char| !letter.is_alphanumeric()).to_lowercase()).filter(|word| word.len() > 1).collect()
+    words
+        .map(|word| word.trim_matches(|letter: char| !letter.is_alphanumeric()).to_lowercase())
+        .filter(|word| word.len() > 1)
+        .collect()
 }
 
 fn row(result: &Value, words: &[String]) -> Markup {
     let path = result.text("path");
     let text = result.given("snippet").unwrap_or(result.text("text"));
     let title = result.given("title").unwrap_or(links::name(path));
-    let anchor = result.given("anchor").map(|anchor| format!("{}{}", crate::markdown::PREFIX, crate::markdown::anchor(anchor)));
-    let address = if links::is_note(path) { links::note_at(path, anchor.as_deref().unwrap_or_default()) } else { links::file(path) };
+    let anchor =
+        result.given("anchor").map(|anchor| format!("{}{}", crate::markdown::PREFIX, crate::markdown::anchor(anchor)));
+    let address = if links::is_note(path) {
+        links::note_at(path, anchor.as_deref().unwrap_or_default())
+    } else {
+        links::file(path)
+    };
     html! {
         a.result href=(address) {
             strong { (title) } " "
@@ -130,7 +141,9 @@ fn marked(text: &str, words: &[String]) -> Markup {
     while let Some(first) = rest.chars().next() {
         // A word is marked where it begins one.
         let length = words.iter().filter_map(|word| length_of(rest, word)).max();
-        let step = length.unwrap_or_else(|| rest.find(|letter: char| !letter.is_alphanumeric()).unwrap_or(rest.len()).max(first.len_utf8()));
+        let step = length.unwrap_or_else(|| {
+            rest.find(|letter: char| !letter.is_alphanumeric()).unwrap_or(rest.len()).max(first.len_utf8())
+        });
         let (piece, after) = rest.split_at(step);
         pieces.push((piece, length.is_some()));
         rest = after;
@@ -186,7 +199,12 @@ mod tests {
     #[test]
     fn the_last_word_may_be_a_beginning() {
         for (query, asked) in [
-            ("harb", "harb*"), ("berth wind", "berth wind*"), ("berth ", "berth "), ("\"berth wind", "\"berth wind"), ("tag:a", "tag:a"), ("x", "x"),
+            ("harb", "harb*"),
+            ("berth wind", "berth wind*"),
+            ("berth ", "berth "),
+            ("\"berth wind", "\"berth wind"),
+            ("tag:a", "tag:a"),
+            ("x", "x"),
         ] {
             assert_eq!(begun(query), asked, "{query}");
         }

@@ -11,10 +11,10 @@ use jiff::Timestamp;
 use maud::html;
 
 use crate::frame::{self, Section};
+use crate::response;
 use crate::session::cookie::{self, Cookie};
 use crate::session::{self, MAX_TOKEN};
 use crate::visit::{Fields, Form, failed, only_looks};
-use crate::response;
 
 /// The first page.
 const HOME: &str = "/ui";
@@ -58,7 +58,7 @@ fn sign_in(app: &App, status: StatusCode, next: &str, problem: Option<&str>) -> 
                     input type="hidden" name="next" value=(next);
                     label for="token" { "Your token" }
                     input #token type="password" name="token" required maxlength=(MAX_TOKEN) autocomplete="off" spellcheck="false";
-                    p.hint { "You can do here what the token grants. To decide on calls, it needs the scopes read:vault and admin. It is kept in a cookie of your browser, for at most 12 hours." }
+                    p.hint { "You can do here what the token grants. To decide on calls, it needs the scopes read:vault and approve:vault. It is kept in a cookie of your browser, for at most 12 hours." }
                     button.primary type="submit" { "Sign in" }
                 }
             }
@@ -98,7 +98,11 @@ pub(crate) async fn by_token(State(app): State<App>, request: Request) -> Respon
     };
     let (token, next) = (fields.text("token").trim(), place(fields.text("next")));
     if token.len() > MAX_TOKEN {
-        return failed(&Error::new(Code::TooLarge, Reason::TokenInvalid, format!("a token has at most {MAX_TOKEN} bytes here")));
+        return failed(&Error::new(
+            Code::TooLarge,
+            Reason::TokenInvalid,
+            format!("a token has at most {MAX_TOKEN} bytes here"),
+        ));
     }
     match session::by_token(&app, token, (app.clock)()).await {
         Ok(Some((cookie, expires))) => begin(&app, &headers, &cookie, expires, &next).await,
@@ -151,7 +155,17 @@ mod tests {
     #[test]
     fn signing_in_ends_on_a_page_of_this_site() {
         assert_eq!(place("/ui/note?path=a%20b.md"), "/ui/note?path=a%20b.md");
-        for other in ["", "//evil.example", "https://evil.example", "/ui", "/uix", "/ui/\\evil", "/ui/a b", "/ui/a\r\nX: y", "/notes"] {
+        for other in [
+            "",
+            "//evil.example",
+            "https://evil.example",
+            "/ui",
+            "/uix",
+            "/ui/\\evil",
+            "/ui/a b",
+            "/ui/a\r\nX: y",
+            "/notes",
+        ] {
             assert_eq!(place(other), HOME, "{other}");
         }
     }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use atlas_tools::admin::vault_sync::VaultSync;
 use atlas_tools::bridge::health::Health;
 use atlas_tools::entry;
 use atlas_tools::history::list_commits::ListCommits;
 use atlas_tools::search::Search;
-use atlas_tools::admin::vault_sync::VaultSync;
 use axum::response::Response;
 use futures::future;
 use maud::{Markup, html};
@@ -17,15 +17,15 @@ use crate::frame::{Section, said};
 use crate::visit::{Form, Visit};
 use crate::{links, response, words};
 
-/// The glob of conflict copies, and most lines of them that are looked at.
-const CONFLICTS: &str = "*(conflict *).md";
-const MAX_LINES: u64 = 1000;
+/// What the names of conflict copies have, and most copies that are shown.
+const CONFLICT: &str = " (conflict ";
+const MOST: u64 = 100;
 
 /// The page.
 pub(crate) async fn page(visit: Visit) -> Response {
     let (health, conflicts, newest) = future::join3(
         visit.call(entry::<Health>(), json!({})),
-        visit.call(entry::<Search>(), json!({ "query": "^", "mode": "regex", "path_filter": CONFLICTS, "limit": MAX_LINES })),
+        visit.call(entry::<Search>(), json!({ "query": format!("path:\"{}\"", CONFLICT.trim()), "limit": MOST })),
         visit.call(entry::<ListCommits>(), json!({ "limit": 1 })),
     )
     .await;
@@ -34,7 +34,10 @@ pub(crate) async fn page(visit: Visit) -> Response {
         Err(error) => return visit.failed(&error),
     };
     let [conflicts, newest] = [conflicts, newest].map(Result::unwrap_or_default);
-    let copies: BTreeSet<&str> = conflicts.list("results").iter().map(|line| line.text("path")).collect();
+    let copies: BTreeSet<&str> = {
+        let paths = conflicts.list("results").iter().map(|found| found.text("path"));
+        paths.filter(|path| path.contains(CONFLICT)).collect()
+    };
     let done = (visit.parameter("said") == "asked").then_some("Asked. The host syncs within seconds, if it runs.");
     let content = html! {
         h1 { "Sync" }
@@ -86,7 +89,7 @@ fn state(visit: &Visit, health: &Value, newest: Option<&Value>) -> Markup {
 }
 
 fn conflict(copy: &str) -> Markup {
-    let original = copy.split_once(" (conflict ").map(|(before, _)| format!("{before}.md"));
+    let original = copy.split_once(CONFLICT).map(|(before, _)| format!("{before}.md"));
     html! {
         li {
             a href=(links::note(copy)) { (copy) }

@@ -80,6 +80,13 @@ impl Visit {
         self
     }
 
+    /// The same visit, in which a note is read in parts of so many bytes.
+    pub(crate) fn in_parts(mut self, bytes: usize) -> Self {
+        let limits = &mut self.door.app.atlas.limits;
+        limits.max_bytes = limits.max_bytes.min(bytes);
+        self
+    }
+
     pub(crate) const fn app(&self) -> &App {
         &self.door.app
     }

@@ -32,7 +32,9 @@ pub(crate) fn bytes(bytes: u64) -> String {
 
 /// A time. The script shows how long ago it was.
 pub(crate) fn time(text: &str) -> Markup {
-    let shown = text.parse::<Timestamp>().map_or_else(|_| text.to_owned(), |time| time.strftime("%Y-%m-%d %H:%M UTC").to_string());
+    let shown = text
+        .parse::<Timestamp>()
+        .map_or_else(|_| text.to_owned(), |time| time.strftime("%Y-%m-%d %H:%M UTC").to_string());
     html! { time datetime=(text) title=(text) { (shown) } }
 }
 

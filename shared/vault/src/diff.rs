@@ -32,7 +32,8 @@ pub fn words(old: &str, new: &str) -> Option<(Vec<Range<usize>>, Vec<Range<usize
         push(&mut added, &starts_of_new, &hunk.after);
     }
     let differ = |ranges: &[Range<usize>]| ranges.iter().map(Range::len).sum::<usize>();
-    let is_alike = |all: &str, ranges: &[Range<usize>]| differ(ranges).saturating_mul(10) <= all.len().saturating_mul(7);
+    let is_alike =
+        |all: &str, ranges: &[Range<usize>]| differ(ranges).saturating_mul(10) <= all.len().saturating_mul(7);
     (is_alike(old, &removed) || is_alike(new, &added)).then_some((removed, added))
 }
 
@@ -113,7 +114,10 @@ mod tests {
             Some((of(old, removed), of(new, added)))
         };
         let some = |removed: &[&str], added: &[&str]| {
-            Some((removed.iter().map(|&one| one.to_owned()).collect(), added.iter().map(|&one| one.to_owned()).collect()))
+            Some((
+                removed.iter().map(|&one| one.to_owned()).collect(),
+                added.iter().map(|&one| one.to_owned()).collect(),
+            ))
         };
         assert_eq!(parts("the red boat sails", "the blue boat sails"), some(&["red"], &["blue"]));
         assert_eq!(parts("see [[Häfen]].", "see [[Häfen]], and on."), some(&["."], &[", and on."]));

@@ -28,7 +28,10 @@ pub(super) fn vault() -> VaultBuilder {
         json = json!(ATTACK)
     );
     let svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" onload=\"alert(1)\"><script>alert(1)</script></svg>";
-    let vault = VaultBuilder::new().note("Attack.md", &note).file("evil.svg", svg.as_bytes()).file("evil.html", b"<script>alert(1)</script>");
+    let vault = VaultBuilder::new()
+        .note("Attack.md", &note)
+        .file("evil.svg", svg.as_bytes())
+        .file("evil.html", b"<script>alert(1)</script>");
     let links = "[[Attack]]\n".to_owned();
     NAMES[..4].iter().fold(vault, |vault, name| vault.note(name, &links))
 }
@@ -88,7 +91,10 @@ fn is_harmless(place: &str, html: &str) {
         let lower = tag.to_lowercase();
         let name = lower.split([' ', '/', '\n']).next().unwrap_or_default().to_owned();
         if name == "script" {
-            assert!(lower.starts_with("script src=\"/ui/assets/script.js?v=") && lower.ends_with("\" defer"), "{place}: {tag}");
+            assert!(
+                lower.starts_with("script src=\"/ui/assets/script.js?v=") && lower.ends_with("\" defer"),
+                "{place}: {tag}"
+            );
         }
         for part in ["iframe", "object", "embed", "base", "style"] {
             assert_ne!(name, part, "{place}: {tag}");
@@ -100,12 +106,16 @@ fn is_harmless(place: &str, html: &str) {
         for attribute in ["onerror", "onload", "onclick", "style=", "srcdoc"] {
             assert!(!names.contains(attribute), "{place}: {tag}");
         }
-        for (attribute, value) in lower.split('"').collect::<Vec<_>>().chunks(2).filter_map(|pair| Some((*pair.first()?, *pair.get(1)?))) {
+        for (attribute, value) in
+            lower.split('"').collect::<Vec<_>>().chunks(2).filter_map(|pair| Some((*pair.first()?, *pair.get(1)?)))
+        {
             if attribute.ends_with("src=") || (attribute.ends_with("href=") && name == "link") {
                 assert!(value.starts_with("/ui"), "{place}: {tag}");
             }
             if attribute.ends_with("href=") || attribute.ends_with("action=") {
-                let is_known = ["/", "#", "https://", "http://", "mailto:", "obsidian://"].iter().any(|begin| value.starts_with(begin));
+                let is_known = ["/", "#", "https://", "http://", "mailto:", "obsidian://"]
+                    .iter()
+                    .any(|begin| value.starts_with(begin));
                 assert!(is_known, "{place}: {tag}");
             }
         }
@@ -141,7 +151,10 @@ async fn a_file_runs_nowhere() {
         assert!(file.reply.header("content-security-policy").unwrap().ends_with("sandbox"));
         assert_eq!(file.reply.header("x-content-type-options"), Some("nosniff"));
         let tag = file.reply.header("etag").unwrap().to_owned();
-        assert_eq!(person.send("GET", &format!("/ui/file?path={path}"), &[("if-none-match", &tag)], "").await.status, 304);
+        assert_eq!(
+            person.send("GET", &format!("/ui/file?path={path}"), &[("if-none-match", &tag)], "").await.status,
+            304
+        );
     }
     for path in [".obsidian/app.json", "../secret", "none.png", ""] {
         assert!(person.get(&format!("/ui/file?path={}", encoded(path))).await.status >= 400, "{path}");

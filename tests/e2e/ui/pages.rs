@@ -34,7 +34,10 @@ async fn activity_shows_who_changed_what_and_which_lines() {
     append(&client, "cursor", "Log.md", "- more", "").await;
     let person = Visitor::person(&deployment, &client).await;
     let all = person.get("/ui/activity").await.ok();
-    assert!(all.contains("claude adds Three.") && all.contains("cursor adds - more") && all.contains("Harbour.md"), "{all}");
+    assert!(
+        all.contains("claude adds Three.") && all.contains("cursor adds - more") && all.contains("Harbour.md"),
+        "{all}"
+    );
     for (filter, has, lacks) in [
         ("by=claude", "adds Three.", "adds - more"),
         ("path=Log.md", "adds - more", "adds Three."),
@@ -54,7 +57,11 @@ async fn activity_shows_who_changed_what_and_which_lines() {
 async fn what_an_agent_did_is_taken_back_after_it_was_shown() {
     let deployment = deployment().await;
     let client = on_host(&deployment);
-    let text = async || client.get_with("/notes/Harbour.md", &[("authorization", &bearer(&token("x", &scope::ALL, None)).1)]).await.ok()["content"].clone();
+    let text = async || {
+        client.get_with("/notes/Harbour.md", &[("authorization", &bearer(&token("x", &scope::ALL, None)).1)]).await.ok()
+            ["content"]
+            .clone()
+    };
     let before = text().await;
     append(&client, "claude", "Harbour.md", "Three.", "s").await;
     append(&client, "claude", "new.md", "Four.", "s").await;
@@ -64,7 +71,12 @@ async fn what_an_agent_did_is_taken_back_after_it_was_shown() {
     let (_, address) = feed.split_once("href=\"/ui/undo?by=claude&amp;since=").expect("a way to undo the last hour");
     let place = format!("/ui/undo?by=claude&since={}", address.split('"').next().unwrap());
     let shown = person.get(&place).await.ok();
-    assert!(shown.contains("2 commits, 2 files") && shown.contains("goes into the trash") && shown.contains("Nothing has changed yet"), "{shown}");
+    assert!(
+        shown.contains("2 commits, 2 files")
+            && shown.contains("goes into the trash")
+            && shown.contains("Nothing has changed yet"),
+        "{shown}"
+    );
     assert_ne!(text().await, before);
     let field = |name: &str| {
         let (_, rest) = shown.split_once(&format!("name=\"{name}\" value=\"")).unwrap();
@@ -175,7 +187,10 @@ async fn sync_connect_and_access_say_what_there_is() {
     let page = person.get("/ui/connect").await.ok();
     assert!(page.contains("http://127.0.0.1:3737/mcp") && page.contains("mcpServers"), "{page}");
     let page = person.get("/ui/access?path=.obsidian/app.json&op=write").await.ok();
-    assert!(page.contains("Denied") && page.contains("closed_folder") && page.contains("the person at this machine"), "{page}");
+    assert!(
+        page.contains("Denied") && page.contains("closed_folder") && page.contains("the person at this machine"),
+        "{page}"
+    );
     let page = person.get("/ui/access?path=Log.md&op=write&scopes=read:vault").await.ok();
     assert!(page.contains("Denied") && page.contains("write:vault"), "{page}");
 }

@@ -42,7 +42,14 @@ async fn without_a_session_there_is_only_the_page_to_sign_in() {
     let deployment = deployment().await;
     let client = on_host(&deployment);
     let stranger = Visitor::stranger(&client, LOCAL);
-    for place in ["/ui", "/ui/note?path=a.md", "/ui/approvals/list", "/ui/file?path=a.md", "/ui/search/results?q=one", "/ui/access"] {
+    for place in [
+        "/ui",
+        "/ui/note?path=a.md",
+        "/ui/approvals/list",
+        "/ui/file?path=a.md",
+        "/ui/search/results?q=one",
+        "/ui/access",
+    ] {
         let page = stranger.get(place).await;
         assert_eq!(page.status, 401, "{place}");
         assert!(page.text.contains("atlas ui") && !page.text.contains("one\n"), "{place}: {}", page.text);
@@ -70,7 +77,13 @@ async fn a_cookie_is_good_for_the_page_and_a_token_for_the_rest() {
     let deployment = deployment().await;
     let client = on_host(&deployment);
     let person = Visitor::person(&deployment, &client).await;
-    for (method, place) in [("GET", "/notes/a.md"), ("POST", "/search"), ("POST", "/mcp"), ("GET", "/bridge/v1/tools"), ("POST", "/approve")] {
+    for (method, place) in [
+        ("GET", "/notes/a.md"),
+        ("POST", "/search"),
+        ("POST", "/mcp"),
+        ("GET", "/bridge/v1/tools"),
+        ("POST", "/approve"),
+    ] {
         let page = person.send(method, place, &[("origin", &person.origin())], "").await;
         assert_eq!(page.status, 401, "{place}: {}", page.text);
     }
@@ -147,7 +160,9 @@ async fn a_session_ends_by_signing_out_by_the_host_and_by_itself() {
     let person = Visitor::person(&deployment, &client).await;
     let old = link(&deployment).await;
     let later = deployment.client_with(|app| {
-        crate::access::unthrottled()(app).for_its_hosts().with_clock(|| clock::now() + jiff::SignedDuration::from_hours(13))
+        crate::access::unthrottled()(app)
+            .for_its_hosts()
+            .with_clock(|| clock::now() + jiff::SignedDuration::from_hours(13))
     });
     let later = Visitor { client: &later, cookie: person.cookie.clone(), ..person };
     assert_eq!(later.get("/ui").await.status, 401);
@@ -165,7 +180,10 @@ async fn a_token_is_shown_once_and_grants_what_it_grants() {
     }
     let signed_in = stranger.sign_in(&token("reader", &[Scope::ReadVault], None)).await;
     let set = signed_in.reply.header("set-cookie").unwrap();
-    assert!(set.starts_with("__Host-atlas-page=") && set.contains("Path=/; Secure; HttpOnly; SameSite=Strict"), "{set}");
+    assert!(
+        set.starts_with("__Host-atlas-page=") && set.contains("Path=/; Secure; HttpOnly; SameSite=Strict"),
+        "{set}"
+    );
     let reader = Visitor { cookie: signed_in.cookie().unwrap(), ..Visitor::stranger(&client, PUBLIC) };
     assert!(reader.get("/ui/note?path=a.md").await.ok().contains("one"));
     assert_eq!(reader.get("/ui").await.leads(), "/ui/search");
@@ -202,13 +220,25 @@ async fn every_answer_says_what_a_browser_may_do_with_it() {
         stranger.get("/ui/sign-in").await,
     ] {
         let policy = page.reply.header("content-security-policy").unwrap();
-        assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self';"), "{policy}");
+        assert!(
+            policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self';"),
+            "{policy}"
+        );
         assert!(policy.contains("frame-ancestors 'none'") && policy.contains("base-uri 'none'"), "{policy}");
         assert!(!policy.contains("unsafe"), "{policy}");
-        for (name, value) in [("x-content-type-options", "nosniff"), ("x-frame-options", "DENY"), ("referrer-policy", "same-origin"), ("cross-origin-resource-policy", "same-origin")] {
+        for (name, value) in [
+            ("x-content-type-options", "nosniff"),
+            ("x-frame-options", "DENY"),
+            ("referrer-policy", "same-origin"),
+            ("cross-origin-resource-policy", "same-origin"),
+        ] {
             assert_eq!(page.reply.header(name), Some(value));
         }
-        assert!(page.reply.header("cache-control").is_some_and(|value| value.contains("no-")), "{:?}", page.reply.headers);
+        assert!(
+            page.reply.header("cache-control").is_some_and(|value| value.contains("no-")),
+            "{:?}",
+            page.reply.headers
+        );
         assert!(page.reply.header("access-control-allow-origin").is_none());
     }
     let mut bytes = person.get("/ui").await.text.len();

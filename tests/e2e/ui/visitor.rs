@@ -99,7 +99,8 @@ impl<'a> Visitor<'a> {
 
     pub(super) async fn send(&self, method: &str, uri: &str, headers: &[(&str, &str)], body: &str) -> Page {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
-        let mut request = Request::builder().method(method).uri(uri).header("host", self.host).header("accept", "text/html");
+        let mut request =
+            Request::builder().method(method).uri(uri).header("host", self.host).header("accept", "text/html");
         if !self.cookie.is_empty() {
             request = request.header("cookie", &self.cookie);
         }
@@ -120,7 +121,8 @@ impl<'a> Visitor<'a> {
     pub(super) async fn form(&self, at: &str, action: &str, fields: &[(&str, &str)]) -> Page {
         let page = self.get(at).await.ok();
         let token = form_token(&page);
-        let fields: Vec<(&str, &str)> = [("form_token", token.as_str())].into_iter().chain(fields.iter().copied()).collect();
+        let fields: Vec<(&str, &str)> =
+            [("form_token", token.as_str())].into_iter().chain(fields.iter().copied()).collect();
         self.send("POST", action, &[("origin", &self.origin())], &encoded(&fields)).await
     }
 }

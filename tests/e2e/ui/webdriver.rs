@@ -61,8 +61,9 @@ impl Drop for Browser {
 impl Browser {
     /// [`None`], with a message, if there is no browser or no driver of it.
     pub(super) fn start() -> Option<Self> {
-        let is_there =
-            |program| Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
+        let is_there = |program| {
+            Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
+        };
         if !is_there("chromium") || !is_there("chromedriver") {
             skip("the page in a browser, because chromium or its driver is not installed; run: make setup-browser");
             return None;

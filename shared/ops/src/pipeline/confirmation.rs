@@ -177,7 +177,8 @@ impl Confirmation<'_> {
             Standing::Passes => return Ok(()),
             Standing::Waits(id, expires) => {
                 let url = self.page.map(|page| format!("{page}/approvals/{id}"));
-                let seen = url.as_ref().map_or_else(String::new, |url| format!("they see what it would change at {url}; or "));
+                let seen =
+                    url.as_ref().map_or_else(String::new, |url| format!("they see what it would change at {url}; or "));
                 let message = format!(
                     "a person has to approve this call: {seen}`atlas approvals --vault {vault}` shows them what it would change, and \
                      `atlas approve {id} --vault {vault}` approves it; then repeat the same call unchanged"

@@ -163,7 +163,7 @@ impl Operation for ListApprovals {
         name: "list_approvals",
         title: "List calls to approve",
         description: "Lists the calls that wait for a person's approval because they may destroy text: the caller, the arguments, and the changes of each note as a diff. The newest come first. To decide on one, take approve or refuse. For administrators; a person at the host runs `atlas approvals`. Example: {\"status\": \"pending\"}",
-        scopes: &[Scope::ReadVault, Scope::Admin],
+        scopes: &[Scope::ReadVault, Scope::ApproveVault],
         tags: &["admin"],
         ..Info::HARMLESS
     };

@@ -6,13 +6,11 @@ use atlas_access::Access;
 use atlas_mirror::{Manifest, Snapshot};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::Context;
+use atlas_ops::read::notes;
 use atlas_vault::VaultPath;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
-
-/// Most changes of a commit whose paths are looked up.
-const MAX_CHANGES: u64 = 20_000;
 
 /// A commit.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -32,15 +30,12 @@ pub(crate) struct Commit {
     /// The session that the author named; absent where `message` would be.
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
-    /// The number of new files; absent where `message` would be, and so are the next two.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    added: Option<u64>,
-    /// The number of files whose content changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    changed: Option<u64>,
-    /// The number of removed files.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    removed: Option<u64>,
+    /// The number of new files that the caller may read.
+    added: u64,
+    /// The number of such files whose content changed.
+    changed: u64,
+    /// The number of such files that were removed.
+    removed: u64,
     /// The paths of files that it changed, at most 10.
     paths: Vec<String>,
     /// The number of other files that it changed.
@@ -62,6 +57,8 @@ pub(crate) struct Changed {
     pub(crate) paths: Vec<String>,
     /// The number of files that were not looked up.
     pub(crate) uncounted: u64,
+    /// How many were added, changed and removed.
+    counts: [u64; 3],
     /// Whether it changed nothing else.
     is_whole: bool,
 }
@@ -77,31 +74,62 @@ impl Changed {
     }
 }
 
-/// The files that `after` changed, for a caller who sees everything if `sees_all`. `before` is the generation before; the first has none.
+/// The files that `after` changed, for a caller who sees everything if `sees_all`: then more than `most` are only counted. `before` is the
+/// generation before; the first has none.
 pub(crate) async fn changed(
     context: &Context<'_>,
     before: Option<&Snapshot>,
     after: &Snapshot,
     sees_all: bool,
+    most: u64,
 ) -> Result<Changed, Error> {
     let count = after.manifest().changes.sum();
     // A first publication is as large as the vault.
-    if sees_all && count > MAX_CHANGES {
-        return Ok(Changed { paths: Vec::new(), uncounted: count, is_whole: true });
+    if sees_all && count > most {
+        let counts = counted(after.manifest());
+        return Ok(Changed { paths: Vec::new(), uncounted: count, counts, is_whole: true });
     }
     context.work.check()?;
     let all: BTreeSet<String> = context.vault.mirror.changed_between(before, after).await?;
     let is_readable =
         |path: &String| VaultPath::parse(path).is_ok_and(|path| context.check(Access::Read, &path).is_ok());
     let paths: Vec<String> = all.into_iter().filter(is_readable).collect();
-    Ok(Changed { paths, uncounted: 0, is_whole: sees_all })
+    let counts = if sees_all { counted(after.manifest()) } else { count_of(before, after, &paths).await? };
+    Ok(Changed { paths, uncounted: 0, counts, is_whole: sees_all })
+}
+
+const fn counted(manifest: &Manifest) -> [u64; 3] {
+    [manifest.changes.added, manifest.changes.changed, manifest.changes.removed]
+}
+
+/// How many of the files at `paths` were added, changed and removed.
+async fn count_of(before: Option<&Snapshot>, after: &Snapshot, paths: &[String]) -> Result<[u64; 3], Error> {
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let now = notes::find_all(after, &paths, |_| false).await?;
+    let was = match before {
+        Some(before) => notes::find_all(before, &paths, |_| false).await?,
+        None => Vec::new(),
+    };
+    let (now, was) = (now.iter().map(Option::is_some), was.iter().map(Option::is_some));
+    let mut counts = [0; 3];
+    for (is_there, was_there) in now.zip(was.chain(std::iter::repeat(false))) {
+        let kind = match (was_there, is_there) {
+            (false, _) => 0,
+            (true, true) => 1,
+            (true, false) => 2,
+        };
+        if let Some(count) = counts.get_mut(kind) {
+            *count += 1;
+        }
+    }
+    Ok(counts)
 }
 
 impl Commit {
     pub(crate) fn of(manifest: &Manifest, changed: &Changed) -> Self {
         // A message about several files may name a hidden one.
         let is_told = changed.is_whole || manifest.changes.sum() == 1;
-        let told = |number: u64| is_told.then_some(number);
+        let [added, changed_files, removed] = changed.counts;
         let more = changed.paths.len().saturating_sub(LISTED) as u64;
         Self {
             generation: manifest.generation,
@@ -110,9 +138,9 @@ impl Commit {
             operation: manifest.operation.clone(),
             message: manifest.message.clone().filter(|_| is_told),
             session: manifest.session.clone().filter(|_| is_told),
-            added: told(manifest.changes.added),
-            changed: told(manifest.changes.changed),
-            removed: told(manifest.changes.removed),
+            added,
+            changed: changed_files,
+            removed,
             paths: changed.paths.iter().take(LISTED).cloned().collect(),
             more_files: more.saturating_add(changed.uncounted),
         }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use atlas_access::Access;
 use atlas_mirror::{Manifest, Snapshot};
 use atlas_ops::arguments::{Bounded, Given, ReadPath, Text, invalid_input};
 use atlas_ops::error::Error;
-use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::cut;
 use atlas_vault::VaultPath;
 use jiff::Timestamp;
@@ -19,6 +20,8 @@ pub struct ListCommits;
 
 /// Most generations that one call looks at.
 const MAX_SEARCHED: u64 = 500;
+/// Most files of a commit that are looked up for a list.
+const MAX_LOOKED_UP: u64 = 300;
 /// The number of generations that are fetched at once.
 const PAGE: usize = 50;
 
@@ -68,6 +71,10 @@ impl Operation for ListCommits {
     };
     type Arguments = Arguments;
     type Output = Output;
+
+    fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
+        Ok(arguments.path.iter().map(|path| (Access::Read, path.clone().into())).collect())
+    }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let wanted = Wanted::of(&arguments)?;
@@ -152,7 +159,8 @@ impl<'a> Wanted<'a> {
         if before.is_none() && after.generation() > 1 {
             return Ok(None);
         }
-        let changed = commit::changed(context, before.map(AsRef::as_ref), after, sees_all).await?;
+        let most = if self.path.is_some() { u64::MAX } else { MAX_LOOKED_UP };
+        let changed = commit::changed(context, before.map(AsRef::as_ref), after, sees_all, most).await?;
         let is_wanted = self.path.as_ref().is_none_or(|path| changed.has(path.as_str())) && !changed.is_hidden();
         let commit = is_wanted.then(|| Commit::of(after.manifest(), &changed));
         // A session that is not told is not found by its name either.

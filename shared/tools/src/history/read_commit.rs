@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use atlas_mirror::Snapshot;
+use atlas_ops::arguments::Bounded;
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::response_limit::cut;
@@ -20,15 +21,15 @@ use crate::history::commit::{self, Commit, is_zero};
 /// Returns what a commit changed.
 pub struct ReadCommit;
 
-/// Most files in an answer.
-const MAX_FILES: usize = 200;
-
 /// The commit.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its generation, from `list_commits` or `note_history`.
     generation: u64,
+    /// Most files to return, by path; 100 if not given.
+    #[serde(default)]
+    limit: Bounded<1, 200, 100>,
 }
 
 /// The commit, and what it changed.
@@ -67,13 +68,13 @@ impl Operation for ReadCommit {
             1 => None,
             _ => Some(mirror.at(generation.saturating_sub(1)).await?.ok_or_else(missing)?),
         };
-        let changed = commit::changed(context, before.as_deref(), &after, newest.value.is_whole()).await?;
+        let changed = commit::changed(context, before.as_deref(), &after, newest.value.is_whole(), u64::MAX).await?;
         if changed.is_hidden() {
             return Err(missing());
         }
         let commit = Commit::of(after.manifest(), &changed);
         let pair = Pair { context, before, after };
-        let paths: Vec<&str> = changed.paths.iter().take(MAX_FILES).map(String::as_str).collect();
+        let paths: Vec<&str> = changed.paths.iter().take(arguments.limit.get()).map(String::as_str).collect();
         let mut files = pair.files(&paths).await?;
         let not_looked_at = changed.paths.len().saturating_sub(paths.len()) as u64;
         let all = files.len();

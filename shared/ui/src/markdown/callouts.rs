@@ -4,8 +4,24 @@ use pulldown_cmark::{Event, Tag, TagEnd};
 
 /// The kinds with a look of their own.
 pub(super) const KINDS: [&str; 18] = [
-    "note", "abstract", "info", "todo", "tip", "hint", "success", "question", "warning", "caution", "attention", "failure", "danger",
-    "error", "bug", "example", "quote", "important",
+    "note",
+    "abstract",
+    "info",
+    "todo",
+    "tip",
+    "hint",
+    "success",
+    "question",
+    "warning",
+    "caution",
+    "attention",
+    "failure",
+    "danger",
+    "error",
+    "bug",
+    "example",
+    "quote",
+    "important",
 ];
 
 /// The events, with callouts as HTML.

@@ -47,8 +47,10 @@ const MAX_MARKERS: usize = 40;
 pub(super) fn shallow(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
-        let is_marker = |byte: &u8| matches!(byte, b'>' | b'-' | b'*' | b'+' | b'.' | b')' | b' ' | b'\t' | b'0'..=b'9');
-        let markers = line.bytes().take_while(is_marker).filter(|byte| matches!(byte, b'>' | b'-' | b'*' | b'+' | b'.' | b')'));
+        let is_marker =
+            |byte: &u8| matches!(byte, b'>' | b'-' | b'*' | b'+' | b'.' | b')' | b' ' | b'\t' | b'0'..=b'9');
+        let markers =
+            line.bytes().take_while(is_marker).filter(|byte| matches!(byte, b'>' | b'-' | b'*' | b'+' | b'.' | b')'));
         let is_rule = !line.contains('>') && !line.trim_end().contains(' ');
         if is_rule || markers.count() <= MAX_MARKERS {
             shown.push_str(line);
@@ -71,7 +73,9 @@ pub(super) fn shallow(text: &str) -> String {
 /// The text of an item without a status of its own, such as `[/]`, which is added to the events.
 pub(super) fn status<'a>(text: CowStr<'a>, events: &mut Vec<Event<'a>>) -> CowStr<'a> {
     let mut letters = text.chars();
-    let (Some('['), Some(letter), Some(']'), Some(' ')) = (letters.next(), letters.next(), letters.next(), letters.next()) else {
+    let (Some('['), Some(letter), Some(']'), Some(' ')) =
+        (letters.next(), letters.next(), letters.next(), letters.next())
+    else {
         return text;
     };
     let rest = letters.as_str().to_owned();
@@ -112,7 +116,8 @@ fn tags(text: &str, events: &mut Vec<Event<'_>>) {
         events.push(Event::Text(plain.to_owned().into()));
         if before.is_whitespace() && name.chars().any(|letter| !letter.is_ascii_digit()) {
             let address = links::page("search", &[("q", &format!("tag:{name}"))]);
-            events.push(Event::InlineHtml(format!("<a class=\"tag\" href=\"{address}\">#{}</a>", escaped(name)).into()));
+            events
+                .push(Event::InlineHtml(format!("<a class=\"tag\" href=\"{address}\">#{}</a>", escaped(name)).into()));
         } else {
             events.push(Event::Text(format!("#{name}").into()));
         }

@@ -22,7 +22,14 @@ fn links_lead_to_notes_and_nowhere_else() {
     ] {
         assert!(html.contains(part), "{part}: {html}");
     }
-    for written in ["javascript:alert(1)", "data:text/html,x", "vbscript:x", "//evil.example/x", "file:///etc/passwd", "\\\\evil\\x"] {
+    for written in [
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "vbscript:x",
+        "//evil.example/x",
+        "file:///etc/passwd",
+        "\\\\evil\\x",
+    ] {
         let html = shown(&format!("[x](<{written}>) [[{written}]]"));
         assert!(!html.contains("href"), "{written}: {html}");
     }
@@ -34,7 +41,8 @@ fn pictures_come_from_the_vault_and_others_only_when_asked_for() {
     let html = shown_with("![[p.png|200]] ![a cat](q.jpg)", &[("p.png", "p.png"), ("q.jpg", "m/q.jpg")]);
     assert!(html.contains("<img src=\"/ui/file?path=p.png\" alt=\"p.png\" width=\"200\">"), "{html}");
     assert!(html.contains("<img src=\"/ui/file?path=m/q.jpg\" alt=\"a cat\">"), "{html}");
-    let text = "![x](https://tracker.example/p.gif) <img src=\"https://tracker.example/q.gif\"> ![y](http://t.example/z)";
+    let text =
+        "![x](https://tracker.example/p.gif) <img src=\"https://tracker.example/q.gif\"> ![y](http://t.example/z)";
     let plain = show(text, &Surroundings::default());
     let html = plain.html.into_string();
     assert_eq!(plain.pictures, 2);
@@ -128,14 +136,46 @@ fn nothing_in_a_note_runs_or_loads() {
     for text in attacks.iter().copied().chain([whole.as_str()]) {
         for html in [shown(text), shown_with(text, &[("x", "x\"><script>alert(1)</script>.png")])] {
             let lower = html.to_lowercase();
-            let tags: Vec<&str> = lower.split('<').skip(1).map(|rest| rest.split('>').next().unwrap_or_default()).collect();
+            let tags: Vec<&str> =
+                lower.split('<').skip(1).map(|rest| rest.split('>').next().unwrap_or_default()).collect();
             for tag in tags {
                 let name = tag.trim_start_matches('/').split([' ', '\n']).next().unwrap_or_default();
-                let is_known = ["a", "p", "h1", "img", "span", "div", "pre", "code", "em", "mark", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "sup", "audio", "video", "br", "ul", "li", "details", "summary", "math"].contains(&name);
+                let is_known = [
+                    "a",
+                    "p",
+                    "h1",
+                    "img",
+                    "span",
+                    "div",
+                    "pre",
+                    "code",
+                    "em",
+                    "mark",
+                    "blockquote",
+                    "table",
+                    "thead",
+                    "tbody",
+                    "tr",
+                    "th",
+                    "td",
+                    "sup",
+                    "audio",
+                    "video",
+                    "br",
+                    "ul",
+                    "li",
+                    "details",
+                    "summary",
+                    "math",
+                ]
+                .contains(&name);
                 assert!(is_known, "{text}: {tag}: {html}");
                 // Outside of values.
                 let names: String = tag.split('"').step_by(2).collect();
-                assert!(!names.contains(" on") && !names.contains("style=") && !names.contains("action="), "{text}: {html}");
+                assert!(
+                    !names.contains(" on") && !names.contains("style=") && !names.contains("action="),
+                    "{text}: {html}"
+                );
                 assert!(!tag.contains("=\"javascript:") && !tag.contains("src=\"http"), "{text}: {html}");
                 assert!(!tag.contains("id=\"content") && !tag.contains("primary"), "{text}: {html}");
             }
@@ -145,7 +185,29 @@ fn nothing_in_a_note_runs_or_loads() {
 
 #[test]
 fn a_note_of_any_form_is_shown_soon() {
-    for text in ["<div>", "<b><i>", "> ", ">", "- ", "1. ", "**a ", "\n> ", "~~", "[", "![[", "==", "#a ", "[!x]\n> ", "`", "*_", "|a", "%%", "<a href=x>", "$", "&amp;"] {
+    for text in [
+        "<div>",
+        "<b><i>",
+        "> ",
+        ">",
+        "- ",
+        "1. ",
+        "**a ",
+        "\n> ",
+        "~~",
+        "[",
+        "![[",
+        "==",
+        "#a ",
+        "[!x]\n> ",
+        "`",
+        "*_",
+        "|a",
+        "%%",
+        "<a href=x>",
+        "$",
+        "&amp;",
+    ] {
         let begun = std::time::Instant::now();
         let _ = shown(&text.repeat(250_000 / text.len()));
         let time = begun.elapsed();
