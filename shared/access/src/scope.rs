@@ -157,8 +157,7 @@ impl Scopes {
     /// Whether `scope` is among them.
     #[must_use]
     pub const fn holds(&self, scope: Scope) -> bool {
-        let is_implied = matches!(scope, Scope::ApproveVault) && self.known & Scope::Admin.bit() != 0;
-        is_implied || self.known & scope.bit() != 0
+        self.known & scope.bit() != 0
     }
 
     /// Whether the scope with this name is among them; `execute:*` stands for all names that begin with `execute:`.
@@ -171,10 +170,11 @@ impl Scopes {
         }
     }
 
-    /// Those of `required` that are not among them.
+    /// Those of `required` that are not among them. Who administers may decide on calls too.
     #[must_use]
     pub fn missing(&self, required: &[Scope]) -> Vec<Scope> {
-        required.iter().copied().filter(|scope| !self.holds(*scope)).collect()
+        let is_held = |scope: Scope| self.holds(scope) || (scope == Scope::ApproveVault && self.holds(Scope::Admin));
+        required.iter().copied().filter(|scope| !is_held(*scope)).collect()
     }
 }
 

@@ -147,7 +147,7 @@ fn a_person_decides_finds_and_takes_back() {
     until(SOON, "the search", || if browser.address() == "/ui/search" { Ok(()) } else { Err(browser.address()) });
     browser.press("berth win");
     browser.sees("Berth windows, not slots");
-    picture(&browser, "search", true);
+    picture(&browser, "search", false);
     browser.press(DOWN);
     browser.press(ENTER);
     until(SOON, "a note", || {
