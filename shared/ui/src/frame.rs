@@ -3,7 +3,23 @@
 use maud::{DOCTYPE, Markup, html};
 
 use crate::assets;
-use crate::visit::Visit;
+
+/// The field that shows that a form is of a page of the session.
+pub(crate) const FORM_TOKEN: &str = "form_token";
+
+/// The visitor of a page.
+#[derive(Clone, Copy)]
+pub(crate) struct Who<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) form_token: &'a str,
+}
+
+impl Who<'_> {
+    /// The hidden field that every form has.
+    pub(crate) fn field(self) -> Markup {
+        html! { input type="hidden" name=(FORM_TOKEN) value=(self.form_token); }
+    }
+}
 
 /// A section of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +43,8 @@ const SECTIONS: [(Section, &str, &str); 6] = [
     (Section::Access, "/ui/access", "Access"),
 ];
 
-/// A whole page. Without a visit it has no sections.
-pub(crate) fn page(visit: Option<&Visit>, section: Section, title: &str, content: Markup) -> Markup {
+/// A whole page. For nobody it has no sections.
+pub(crate) fn page(who: Option<Who<'_>>, section: Section, title: &str, content: Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -37,7 +53,7 @@ pub(crate) fn page(visit: Option<&Visit>, section: Section, title: &str, content
                 a.skip href="#content" { "Skip to the content" }
                 header.bar {
                     a.brand href="/ui" { (mark()) "Atlas Mirror" }
-                    @if let Some(visit) = visit { (sections(section)) (who(visit)) }
+                    @if let Some(who) = who { (sections(section)) (visitor(who)) }
                 }
                 main #content tabindex="-1" { (content) }
             }
@@ -93,11 +109,11 @@ fn sections(section: Section) -> Markup {
     }
 }
 
-fn who(visit: &Visit) -> Markup {
+fn visitor(who: Who<'_>) -> Markup {
     html! {
         form.who method="post" action="/ui/sign-out" {
-            (visit.form_token())
-            span.name title="Signed in as" { (visit.visitor.caller.name()) }
+            (who.field())
+            span.name title="Signed in as" { (who.name) }
             button.plain type="submit" { "Sign out" }
         }
     }

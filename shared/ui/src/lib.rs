@@ -7,7 +7,8 @@
 //! # Layout
 //!
 //! - this file: the routes
-//! - [`session`]: how visitors are known: links that work once, cookies, sign-out; `sign_in`: the pages for it
+//! - [`session`]: how visitors are known: links that work once, cookies, sign-out; `entrance`: what others
+//!   get; `sign_in`: signing in and out
 //! - `visit`: a request of a visitor, and a form that they sent; `frame`: what all pages have in common; `response`: their headers;
 //!   `assets`: the style sheet and the script; `answer`: reads answers of operations; `links`: addresses of pages; `words`: numbers and names in words
 //! - `approvals`: calls that wait; `activity`: commits; `undo`: takes them back; `changes`: files before and after; `diff`: their lines
@@ -23,6 +24,7 @@ mod assets;
 mod changes;
 mod connect;
 mod diff;
+mod entrance;
 mod files;
 mod frame;
 mod history;

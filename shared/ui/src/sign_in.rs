@@ -4,68 +4,24 @@ use atlas_ops::{Code, Error, Reason};
 use atlas_web::{App, Door};
 use axum::extract::{Path, Request, State};
 use axum::http::header::{CACHE_CONTROL, SET_COOKIE};
-use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use jiff::Timestamp;
-use maud::html;
 
-use crate::frame::{self, Section};
+use crate::entrance::{HOME, sign_in};
 use crate::response;
 use crate::session::cookie::{self, Cookie};
 use crate::session::{self, MAX_TOKEN};
-use crate::visit::{Fields, Form, failed, only_looks};
-
-/// The first page.
-const HOME: &str = "/ui";
+use crate::visit::{Fields, Form, failed};
 
 /// Leads to the first page.
 pub(crate) async fn home() -> Response {
     response::see(HOME)
 }
 
-/// The answer to a request without a session.
-pub(crate) fn needed(app: &App, parts: &Parts) -> Response {
-    let of_site = parts.headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
-    let is_followed = parts.headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate");
-    // A browser that follows a link of another site leaves the cookie out. It does not where this site leads there itself.
-    if only_looks(&parts.method) && of_site == Some("cross-site") && is_followed {
-        let address = parts.uri.path_and_query().map_or(HOME, |address| address.as_str());
-        return response::page(StatusCode::OK, frame::onward(address));
-    }
-    let next = parts.uri.path_and_query().filter(|_| only_looks(&parts.method)).map(|address| address.as_str());
-    sign_in(app, StatusCode::UNAUTHORIZED, next.unwrap_or(HOME), None)
-}
-
 /// The page to sign in.
 pub(crate) async fn page(door: Door) -> Response {
     sign_in(&door.app, StatusCode::OK, HOME, None)
-}
-
-fn sign_in(app: &App, status: StatusCode, next: &str, problem: Option<&str>) -> Response {
-    let by_token = app.gate.takes_signed();
-    let content = html! {
-        div.narrow {
-            h1 { "Sign in" }
-            @if let Some(problem) = problem { p.problem role="alert" { (problem) } }
-            @if app.is_on_host() {
-                p { "Run this in the folder of your notes, and open the link that it prints:" }
-                pre.command { code { "atlas ui" } }
-                p.hint { "The link works once. It makes you the person at this machine: you can approve what agents want to do, and take it back." }
-            }
-            @if by_token {
-                form.stack method="post" action="/ui/sign-in" {
-                    input type="hidden" name="next" value=(next);
-                    label for="token" { "Your token" }
-                    input #token type="password" name="token" required maxlength=(MAX_TOKEN) autocomplete="off" spellcheck="false";
-                    p.hint { "You can do here what the token grants. To decide on calls, it needs the scopes read:vault and approve:vault. It is kept in a cookie of your browser, for at most 12 hours." }
-                    button.primary type="submit" { "Sign in" }
-                }
-            }
-            @if !by_token && !app.is_on_host() { p { "Nobody can sign in here: this service takes no signed tokens." } }
-        }
-    };
-    response::page(status, frame::page(None, Section::Other, "Sign in", content))
 }
 
 /// Begins a session by a link of the host.

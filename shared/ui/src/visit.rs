@@ -10,21 +10,18 @@ use atlas_web::{App, Door, request};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use maud::{Markup, html};
 use serde_json::{Map, Value};
 
-use crate::frame::{self, Section};
+use crate::entrance;
+use crate::frame::{self, FORM_TOKEN, Section, Who};
 use crate::response;
 use crate::session::{self, Visitor};
-use crate::sign_in;
 
 /// Most fields of a form.
 const MAX_FIELDS: usize = 500;
-/// The field that shows that a form is of a page of the session.
-pub(crate) const FORM_TOKEN: &str = "form_token";
-
 /// A request of a visitor with a session.
 pub(crate) struct Visit {
     pub(crate) visitor: Visitor,
@@ -41,7 +38,7 @@ impl FromRequestParts<App> for Visit {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Response> {
         let visitor = session::visitor(app, &parts.headers, (app.clock)()).await.map_err(|error| failed(&error))?;
-        let Some(visitor) = visitor else { return Err(sign_in::needed(app, parts)) };
+        let Some(visitor) = visitor else { return Err(entrance::needed(app, parts)) };
         // The caller of the calls is the visitor: no header of the request has a say in them.
         let asked_by = parts.extensions.get::<atlas_web::caller::Caller>().copied();
         let door = Door::of(app, visitor.caller.clone(), asked_by);
@@ -96,9 +93,13 @@ impl Visit {
         Ok(&self.app().atlas.vault(self.visitor.caller.vault())?.mirror)
     }
 
+    fn who(&self) -> Who<'_> {
+        Who { name: self.visitor.caller.name(), form_token: &self.visitor.form_token }
+    }
+
     /// A page with this title.
     pub(crate) fn page(&self, section: Section, title: &str, content: Markup) -> Response {
-        self.told(response::page(StatusCode::OK, frame::page(Some(self), section, title, content)))
+        self.told(response::page(StatusCode::OK, frame::page(Some(self.who()), section, title, content)))
     }
 
     /// The response, with the cost of the first call for the log.
@@ -121,13 +122,13 @@ impl Visit {
                 ul { @for path in near.iter().filter_map(Value::as_str) { li { a href=(crate::links::document(path)) { (path) } } } }
             }
         };
-        let page = frame::page(Some(self), Section::Other, title(error), content);
+        let page = frame::page(Some(self.who()), Section::Other, title(error), content);
         self.told(response::page(atlas_web::response::status(error.code), page))
     }
 
     /// The hidden field that every form has.
     pub(crate) fn form_token(&self) -> Markup {
-        html! { input type="hidden" name=(FORM_TOKEN) value=(self.visitor.form_token); }
+        self.who().field()
     }
 }
 
@@ -224,9 +225,4 @@ fn is_own(headers: &HeaderMap) -> Result<(), Error> {
     }
     let message = "forms of this page are sent from this page only";
     Err(Error::new(Code::Forbidden, Reason::OriginNotAllowed, message))
-}
-
-/// Whether the request is one that only looks.
-pub(crate) fn only_looks(method: &Method) -> bool {
-    *method == Method::GET || *method == Method::HEAD
 }

@@ -2,7 +2,7 @@
 
 use atlas_access::Caller;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
 
@@ -10,9 +10,12 @@ use crate::gate::Challenge;
 pub use crate::gate::Gate;
 pub(crate) use crate::gate::METADATA;
 use crate::response;
-use crate::routes::Pages;
 use crate::state::App;
 use crate::unrouted::no_route;
+
+/// Whether a request, by its path and headers, is for a page, which knows its visitors by a session: it passes without a token, and nobody is
+/// its caller.
+pub type Pages = fn(&str, &HeaderMap) -> bool;
 
 /// The path that is answered without a token.
 pub(crate) const OPEN: &str = "/health";

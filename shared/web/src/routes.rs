@@ -21,6 +21,7 @@ use axum::routing::{MethodRouter, get, post};
 use serde_json::Value;
 use tokio::time::timeout;
 
+pub use crate::auth::Pages;
 pub use crate::cors::Open;
 pub use crate::headers::{CONFIRMATION, KEY, SESSION, VAULT};
 use crate::metrics::{Cost, OK};
@@ -43,10 +44,6 @@ pub struct Routes {
     open: Option<Open>,
     pages: Option<Pages>,
 }
-
-/// Whether a request, by its path and headers, is for a page, which knows its visitors by a session: it passes without a token, and nobody is
-/// its caller.
-pub type Pages = fn(&str, &HeaderMap) -> bool;
 
 /// A door's change to every response below its path, including errors from elsewhere: the path, and the response.
 pub type Finish = fn(&App, &str, Response) -> Response;
