@@ -13,7 +13,7 @@ ARCH ?= x86_64
 SECONDS ?= 60
 export VAULT PORT STORE ARCH
 
-FUNCTIONS := context find search query note bridge mcp
+FUNCTIONS := context find search query note bridge mcp ui
 TOOLS := target/tools
 MINIO_VERSION := v0.0.0-20260212201848-7aac2a2c5b7c
 DENY_VERSION := 0.20.2
@@ -110,7 +110,7 @@ setup: setup-tools setup-fuse setup-browser setup-localstack setup-minio setup-m
 setup-tools: $(TOOLS)/tools/.ready ## cargo-lambda and rclone
 setup-fuse: ## fusermount3 for rclone, unless the system has it
 	localstack/setup_fuse.sh
-setup-browser: ## Debian's chromium, unless the system has one
+setup-browser: ## Debian's chromium and its driver, unless the system has them
 	localstack/setup_browser.sh
 setup-localstack: $(TOOLS)/localstack/.ready ## LocalStack in host mode
 setup-infra: $(TOOLS)/infra/.ready ## cfn-lint, the SAM command line, and hadolint

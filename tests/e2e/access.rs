@@ -11,3 +11,5 @@ mod inspected;
 mod throttle;
 mod visibility;
 mod work;
+
+pub(crate) use self::confirmation::unthrottled;

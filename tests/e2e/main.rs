@@ -20,3 +20,4 @@ mod store;
 mod support;
 mod sync;
 mod tools;
+mod ui;

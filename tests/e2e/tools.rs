@@ -10,6 +10,7 @@ mod bulk;
 mod bundles;
 mod canvas;
 mod captures;
+mod commits;
 mod dql;
 mod excalidraw;
 mod facts;

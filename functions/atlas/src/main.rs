@@ -19,6 +19,7 @@ mod kept;
 mod local;
 mod newcomer;
 mod output;
+mod page;
 #[cfg(feature = "pdf")]
 mod pdf;
 #[cfg(feature = "pictures")]

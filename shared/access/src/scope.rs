@@ -16,7 +16,9 @@ pub enum Scope {
     DeleteVault,
     /// Change or delete many notes at once.
     BulkVault,
-    /// Administer the deployment.
+    /// Decide on others' calls that wait for a person.
+    ApproveVault,
+    /// Administer the deployment; includes deciding on calls.
     Admin,
     /// Run commands of the Obsidian app.
     ExecuteCommand,
@@ -31,7 +33,8 @@ pub enum Scope {
 }
 
 /// Those of the vault's files and of administration, in their order.
-pub const ALL: [Scope; 5] = [Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault, Scope::BulkVault, Scope::Admin];
+pub const ALL: [Scope; 6] =
+    [Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault, Scope::BulkVault, Scope::ApproveVault, Scope::Admin];
 
 /// Those of the Obsidian app, in their order; a token that grants `execute:*` grants them all.
 pub const EXECUTE: [Scope; 5] =
@@ -49,6 +52,7 @@ impl Scope {
             Self::WriteVault => "write:vault",
             Self::DeleteVault => "delete:vault",
             Self::BulkVault => "bulk:vault",
+            Self::ApproveVault => "approve:vault",
             Self::Admin => "admin",
             Self::ExecuteCommand => "execute:command",
             Self::ExecuteDataview => "execute:dataview",
@@ -83,6 +87,7 @@ impl Scope {
             Self::ExecuteOcr => 1 << 7,
             Self::ExecuteMakemd => 1 << 8,
             Self::ExecuteWorkspace => 1 << 9,
+            Self::ApproveVault => 1 << 10,
         }
     }
 }
@@ -90,7 +95,7 @@ impl Scope {
 /// A text that is not a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a scope is read:vault, write:vault, delete:vault, bulk:vault, admin, or execute: with command, dataview, ocr, makemd or workspace"
+    "a scope is read:vault, write:vault, delete:vault, bulk:vault, approve:vault, admin, or execute: with command, dataview, ocr, makemd or workspace"
 )]
 pub struct NoScope;
 
@@ -165,10 +170,11 @@ impl Scopes {
         }
     }
 
-    /// Those of `required` that are not among them.
+    /// Those of `required` that are not among them. Who administers may decide on calls too.
     #[must_use]
     pub fn missing(&self, required: &[Scope]) -> Vec<Scope> {
-        required.iter().copied().filter(|scope| !self.holds(*scope)).collect()
+        let is_held = |scope: Scope| self.holds(scope) || (scope == Scope::ApproveVault && self.holds(Scope::Admin));
+        required.iter().copied().filter(|scope| !is_held(*scope)).collect()
     }
 }
 

@@ -42,6 +42,7 @@ impl Class {
             (Scope::BulkVault, Self::Bulk),
             (Scope::DeleteVault, Self::Delete),
             (Scope::WriteVault, Self::Write),
+            (Scope::ApproveVault, Self::Admin),
             (Scope::Admin, Self::Admin),
         ];
         order.into_iter().find(|(scope, _)| required.contains(scope)).map_or(Self::Read, |(_, class)| class)

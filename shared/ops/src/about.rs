@@ -25,6 +25,8 @@ pub struct About {
     pub cpu: CpuClock,
     /// Returns its metrics in Prometheus's text format.
     pub metrics: Option<Arc<dyn Fn() -> String + Send + Sync>>,
+    /// The address of the page where people decide on calls, without a `/` at its end, if it is known.
+    pub page: Option<Arc<str>>,
     /// Reads the configuration again, if it has one that can change.
     pub reload: Option<Reload>,
 }
@@ -54,6 +56,7 @@ impl Default for About {
             otlp_enabled: false,
             cpu: || Duration::ZERO,
             metrics: None,
+            page: None,
             reload: None,
         }
     }

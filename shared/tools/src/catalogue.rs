@@ -24,6 +24,8 @@ macro_rules! every_operation {
             crate::history::restore_note::RestoreNote,
             crate::history::note_history::NoteHistory,
             crate::history::undo_changes::UndoChanges,
+            crate::history::list_commits::ListCommits,
+            crate::history::read_commit::ReadCommit,
             crate::notes::list_notes::ListNotes,
             crate::notes::read_notes::ReadNotes,
             crate::notes::note_exists::NoteExists,

@@ -1,6 +1,9 @@
 //! Earlier versions of notes.
 
+mod commit;
+pub mod list_commits;
 pub mod note_history;
+pub mod read_commit;
 pub mod restore_note;
 mod undo;
 pub mod undo_changes;

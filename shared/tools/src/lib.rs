@@ -12,7 +12,8 @@
 //! - the tools of other systems, by their names: [`bridge`] (Atlas Local Bridge), [`guardrails`] (Atlas Guardrails), [`vault_mcp`]
 //!   (obsidian-vault-mcp), [`connector`] (connectors of chat applications), [`obsidian`] (what a running Obsidian is asked for), [`plur`]
 //!   (a memory of engrams)
-//! - `jsonlogic`: conditions as JSON, within a budget; `formats`: what operations on files with a format of their own share
+//! - `changed_file`: a file before and after a change; `jsonlogic`: conditions as JSON, within a budget; `formats`: what operations on files
+//!   with a format of their own share
 
 pub mod access;
 pub mod admin;
@@ -25,6 +26,7 @@ pub mod bundles;
 pub mod canvas;
 pub mod capture;
 pub mod catalogue;
+mod changed_file;
 pub mod connector;
 pub mod excalidraw;
 pub mod facade;

@@ -2,7 +2,7 @@
 
 use atlas_access::Caller;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
 
@@ -13,12 +13,26 @@ use crate::response;
 use crate::state::App;
 use crate::unrouted::no_route;
 
+/// Whether a request, by its path and headers, is for a page, which knows its visitors by a session: it passes without a token, and nobody is
+/// its caller.
+pub type Pages = fn(&str, &HeaderMap) -> bool;
+
 /// The path that is answered without a token.
 pub(crate) const OPEN: &str = "/health";
 
 /// Passes requests on with their [`Caller`]. The operation decides whether the caller may run it.
-pub(crate) async fn authenticate(State(app): State<App>, mut request: Request, next: Next) -> Response {
+///
+/// Requests for `pages` pass as nobody's: a token in a header means nothing there, as a cookie means nothing elsewhere.
+pub(crate) async fn authenticate(
+    State((app, pages)): State<(App, Pages)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let path = request.uri().path();
+    if pages(path, request.headers()) {
+        request.extensions_mut().insert(Caller::nobody());
+        return next.run(request).await;
+    }
     if METADATA.contains(&path) {
         return next.run(request).await;
     }

@@ -17,6 +17,9 @@ use crate::origins::Origins;
 use crate::settings::{Auth, Settings, SettingsError};
 use crate::threads;
 
+/// The path of the page for people.
+pub(crate) const PAGE: &str = "/ui";
+
 /// The clients that can reach a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
@@ -63,6 +66,7 @@ pub(crate) struct Deployed {
     pub(crate) bridge_any_origin: bool,
     pub(crate) hosts: Hosts,
     pub(crate) facade: Facade,
+    pub(crate) page: Option<Arc<str>>,
 }
 
 /// The state that survives a reload: the store, and the data fetched from it.
@@ -124,7 +128,9 @@ impl Deploys {
         }
         let (origins, hosts) = (settings.origins.clone(), settings.hosts.clone());
         let bridge_any_origin = settings.bridge_any_origin;
-        Ok(Deployed { version, atlas, gate, origins, bridge_any_origin, hosts, facade: settings.facade })
+        let resource = settings.tokens.resource.as_deref().filter(|_| settings.auth == Auth::Jwt);
+        let page = resource.map(|resource| format!("{}{PAGE}", resource.trim_end_matches('/')).into());
+        Ok(Deployed { version, atlas, gate, origins, bridge_any_origin, hosts, facade: settings.facade, page })
     }
 
     fn open(&self, vault: VaultId) -> Result<Mirror, MirrorError> {

@@ -95,6 +95,18 @@ impl Gate {
         !matches!(self.0, Credentials::Open)
     }
 
+    /// Whether callers have signed tokens.
+    #[must_use]
+    pub const fn takes_signed(&self) -> bool {
+        matches!(self.0, Credentials::Tokens(_))
+    }
+
+    /// The caller with this signed token; [`None`] if it is not valid at `now`, or no signed tokens are taken.
+    #[must_use]
+    pub fn caller_of(&self, token: &str, now: Timestamp) -> Option<Caller> {
+        self.guard()?.verifier.verify(token, now).ok()
+    }
+
     fn guard(&self) -> Option<&Guard> {
         match &self.0 {
             Credentials::Tokens(guard) => Some(guard),

@@ -50,6 +50,12 @@ impl Hosts {
     }
 }
 
+/// Whether `host`, with or without a port, is always the machine's own that asks.
+#[must_use]
+pub fn is_own_machine(host: &str) -> bool {
+    Hosts::default().allow(host)
+}
+
 /// Whether a name in lower case is always this machine's own.
 fn is_loopback(name: &str) -> bool {
     name == "localhost"

@@ -47,7 +47,8 @@ pub fn log(error: &Error) {
 }
 
 /// The status of an error's class.
-const fn status(code: Code) -> StatusCode {
+#[must_use]
+pub const fn status(code: Code) -> StatusCode {
     match code {
         Code::BadRequest => StatusCode::BAD_REQUEST,
         Code::Unauthorized => StatusCode::UNAUTHORIZED,

@@ -21,6 +21,7 @@ use axum::routing::{MethodRouter, get, post};
 use serde_json::Value;
 use tokio::time::timeout;
 
+pub use crate::auth::Pages;
 pub use crate::cors::Open;
 pub use crate::headers::{CONFIRMATION, KEY, SESSION, VAULT};
 use crate::metrics::{Cost, OK};
@@ -41,6 +42,7 @@ pub struct Routes {
     items: Vec<(&'static str, Item)>,
     finishes: Vec<(&'static str, Finish)>,
     open: Option<Open>,
+    pages: Option<Pages>,
 }
 
 /// A door's change to every response below its path, including errors from elsewhere: the path, and the response.
@@ -104,6 +106,17 @@ impl Routes {
         Self { open: Some(open), ..self }
     }
 
+    /// Passes requests for `pages` on without a token.
+    #[must_use]
+    pub fn with_pages(self, pages: Pages) -> Self {
+        Self { pages: Some(pages), ..self }
+    }
+
+    /// Whether there are pages.
+    pub(crate) const fn have_pages(&self) -> bool {
+        self.pages.is_some()
+    }
+
     /// The change to responses at `path`.
     pub(crate) fn finish_of(&self, path: &str) -> Option<Finish> {
         self.finishes.iter().find(|(prefix, _)| path.starts_with(prefix)).map(|(_, finish)| *finish)
@@ -132,7 +145,7 @@ impl Routes {
         self.descriptions.extend(other.descriptions);
         self.items.extend(other.items);
         self.finishes.extend(other.finishes);
-        Self { open: self.open.or(other.open), ..self }
+        Self { open: self.open.or(other.open), pages: self.pages.or(other.pages), ..self }
     }
 
     /// The router for `app`'s configuration. Disabled operations have no route, so they look like unknown ones.
@@ -158,9 +171,10 @@ impl Routes {
             .method_not_allowed_fallback(no_method)
             .with_state(app.clone());
         // Outside of the routes as a whole: on a refusal inside of them, a route would list its methods.
-        let router = Router::new()
-            .fallback_service(routes)
-            .layer(middleware::from_fn_with_state(app.clone(), auth::authenticate));
+        let router = Router::new().fallback_service(routes).layer(middleware::from_fn_with_state(
+            (app.clone(), self.pages.unwrap_or(|_, _| false)),
+            auth::authenticate,
+        ));
         let pages = (app.clone(), self.open.unwrap_or(|_, _| false));
         let router = router.layer(middleware::from_fn_with_state(pages, cors::check));
         // A preflight request is answered before authentication, and a page may read a refusal.
@@ -208,6 +222,12 @@ impl FromRequestParts<App> for Door {
 }
 
 impl Door {
+    /// A request of `caller`, from whom no header counts: `asked_by` is the client's pseudonym, if known.
+    #[must_use]
+    pub fn of(app: &App, caller: Caller, asked_by: Option<crate::caller::Caller>) -> Self {
+        Self { app: App { asked_by, ..app.clone() }, headers: HeaderMap::new(), caller }
+    }
+
     /// The tools that the caller sees.
     #[must_use]
     pub fn toolbox(&self) -> Toolbox<'_> {

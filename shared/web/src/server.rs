@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use tokio::net::TcpListener;
 
 use crate::connections::{self, Bounds, Transport};
+use crate::deployed::PAGE;
 use crate::routes::Routes;
 use crate::settings::Settings;
 use crate::state::{App, OpenError, Reach};
@@ -14,7 +15,7 @@ use crate::threads::Threads;
 /// A server that listens but does not answer yet.
 pub struct Server {
     listener: TcpListener,
-    router: axum::Router,
+    routes: Routes,
     app: App,
     #[cfg(feature = "tls")]
     certificate: Option<crate::tls::Certificate>,
@@ -64,11 +65,22 @@ impl Server {
         let listener = TcpListener::bind(address).await.map_err(|source| ServerError::Listen { address, source })?;
         Ok(Self {
             listener,
-            router: routes.into_router(app.clone()),
+            routes,
             app,
             #[cfg(feature = "tls")]
             certificate: None,
         })
+    }
+
+    /// The same server, telling its callers of the page at its own address, unless the configuration names another.
+    ///
+    ///
+    /// # Errors When the system does not report the address.
+    pub fn with_page(mut self) -> std::io::Result<Self> {
+        if self.routes.have_pages() {
+            self.app = self.app.clone().with_page(&format!("http://{}{PAGE}", self.address()?));
+        }
+        Ok(self)
     }
 
     /// The same server over HTTPS.
@@ -108,16 +120,17 @@ impl Server {
 
     #[cfg_attr(not(feature = "tls"), allow(clippy::unnecessary_wraps, reason = "TLS can be refused"))]
     async fn answer(self, stop: impl Future<Output = ()> + Send) -> Result<(), ServerError> {
+        let router = self.routes.into_router(self.app);
         #[cfg(feature = "tls")]
         if let Some(certificate) = self.certificate {
             let transport = Transport::Tls(certificate.acceptor()?);
             tokio::select! {
-                () = connections::serve(self.listener, transport, self.router, Bounds::default(), stop) => {}
+                () = connections::serve(self.listener, transport, router, Bounds::default(), stop) => {}
                 () = certificate.follow() => {}
             }
             return Ok(());
         }
-        connections::serve(self.listener, Transport::Plain, self.router, Bounds::default(), stop).await;
+        connections::serve(self.listener, Transport::Plain, router, Bounds::default(), stop).await;
         Ok(())
     }
 }

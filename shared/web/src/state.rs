@@ -42,6 +42,8 @@ pub struct App {
     pub metrics: Metrics,
     /// The threads that calls run on, if not the current one.
     pub(crate) threads: Option<Threads>,
+    /// The address of the page for people, if known.
+    pub page: Option<Arc<str>>,
     /// The client's pseudonym, if known.
     pub(crate) asked_by: Option<Caller>,
     /// Exports requests as spans.
@@ -125,6 +127,7 @@ impl App {
             facade: deployed.facade,
             metrics: Metrics::new(false),
             threads: None,
+            page: deployed.page.clone(),
             asked_by: None,
             #[cfg(feature = "otlp")]
             spans: None,
@@ -138,6 +141,18 @@ impl App {
         Self { configured: Configured { checks_hosts: true, ..self.configured }, ..self }
     }
 
+    /// The same deployment, whose page has this address where the configuration names no other.
+    #[must_use]
+    pub fn with_page(self, address: &str) -> Self {
+        Self { page: self.page.or_else(|| Some(address.into())), ..self }
+    }
+
+    /// Whether it is a server on a host, and not a function.
+    #[must_use]
+    pub const fn is_on_host(&self) -> bool {
+        self.configured.checks_hosts
+    }
+
     /// The deployment with its current configuration. Faults of the configuration are only logged.
     pub(crate) async fn current(&self) -> Result<Self, InvalidConfiguration> {
         let Some(reloader) = &self.configured.reloader else { return Ok(self.clone()) };
@@ -149,6 +164,7 @@ impl App {
             bridge_any_origin: now.bridge_any_origin,
             hosts: now.hosts.clone(),
             facade: now.facade,
+            page: now.page.clone().or_else(|| self.page.clone()),
             configured: Configured { version: now.version, ..self.configured.clone() },
             ..self.clone()
         })
@@ -160,6 +176,7 @@ impl App {
         let mut atlas = self.atlas.metered();
         let metrics = self.metrics.clone();
         atlas.about.metrics = Some(Arc::new(move || metrics.encode()));
+        atlas.about.page.clone_from(&self.page);
         if let Some(reloader) = self.configured.reloader.clone() {
             atlas.about.reload = Some(about::reload_by(move || {
                 let reloader = reloader.clone();

@@ -23,7 +23,7 @@ pub(super) fn guarded(deployment: &Deployment) -> Client {
     deployment.client_with(unthrottled())
 }
 
-pub(super) fn unthrottled() -> impl FnOnce(App) -> App {
+pub(crate) fn unthrottled() -> impl FnOnce(App) -> App {
     throttled(ThrottleConfig { enabled: false, ..ThrottleConfig::default() })
 }
 

@@ -302,6 +302,7 @@ fn requests(function: &str) -> Vec<(&'static str, &'static str, Value)> {
             call("write_note", json!({ "path": "mcp.md", "content": "x", "idempotency_key": "m" })),
             call("search_text", json!({ "query": "lighthouse" })),
         ],
+        "ui" => vec![("GET", "/ui/sign-in", Value::Null), ("GET", "/ui/assets/style.css", Value::Null)],
         other => panic!("what does {other} answer?"),
     }
 }
@@ -315,6 +316,7 @@ fn routes_of(function: &str) -> Routes {
         "note" => function_note::routes(),
         "bridge" => function_bridge::routes(),
         "mcp" => function_mcp::routes(),
+        "ui" => function_ui::routes(),
         other => panic!("there is no {other}"),
     }
 }
@@ -326,7 +328,7 @@ async fn a_function_needs_no_more_than_the_policies_of_its_role() {
     let (vault, state) = (vault(), tempfile::tempdir().unwrap());
     works(&mut site.sync(&host, vault.root(), state.path()));
     let functions = site.template.functions();
-    assert_eq!(functions.len(), 7, "{functions:?}");
+    assert_eq!(functions.len(), 8, "{functions:?}");
     let document = json!({ "throttle": { "maxConcurrentWritesPerVault": 9 } }).to_string();
     let key = "config/atlas.json";
     let owner = location::open(&site.url(), &site.minio.variables(&[])).unwrap();

@@ -176,6 +176,30 @@ fn what_an_agent_asks_for_is_told_and_done_once_it_is_approved() {
 }
 
 #[test]
+fn the_page_opens_by_each_link_once_until_all_sessions_are_ended() {
+    let up = Up::start();
+    let link = up.lines.iter().find_map(|line| line.strip_prefix("Page")).unwrap().trim().to_owned();
+    assert!(link.starts_with(&format!("{}/ui/open/", up.url)), "{link}");
+    let jar = up.place.path("cookies");
+    let jar = jar.to_str().unwrap();
+    let page = |address: &str| curl(&["--location", "--cookie", jar, "--cookie-jar", jar, address]).unwrap();
+    let (status, approvals) = page(&link);
+    assert!(status == 200 && approvals.contains("Nothing waits for you"), "{approvals}");
+    assert_eq!(curl(&[&link]).unwrap().0, 403);
+    assert!(up.command(&["ui", "--sign-out"]).status().unwrap().success());
+    assert_eq!(page(&format!("{}/ui", up.url)).0, 401);
+    let other = up.command(&["ui", "--url", &up.url]).output().unwrap();
+    let other = String::from_utf8(other.stdout).unwrap();
+    assert_eq!(page(other.trim()).0, 200);
+    // The agent is told where the person decides.
+    let bearer = format!("authorization: Bearer {}", up.token);
+    let refused = curl(&["-X", "DELETE", &format!("{}/notes/vault/Home.md", up.url), "-H", &bearer]).unwrap().1;
+    let refused: Value = serde_json::from_str(&refused).unwrap();
+    let url = refused["error"]["details"]["approval"]["url"].as_str().unwrap();
+    assert!(page(url).1.contains("delete a note"), "{url}");
+}
+
+#[test]
 fn a_client_whose_token_is_revoked_is_refused_at_its_next_request() {
     let up = Up::start();
     assert_eq!(up.write("inbox/one.md", "x"), 201);

@@ -46,15 +46,16 @@ const OF_TEXTS: [&str; 32] = [
     "backlinks_search",
 ];
 /// Those that ask besides for what is no section: older generations, or whether a sync was asked for.
-const OF_STATE: [&str; 4] = ["atlas_index", "get_vault", "index_vault", "note_history"];
+const OF_STATE: [&str; 5] = ["atlas_index", "get_vault", "index_vault", "list_commits", "note_history"];
 /// Those that decide on calls read at most what these would change; those of sessions and of the process read no note; the other looks through all words of
 /// the vault.
-const NEITHER: [&str; 9] = [
+const NEITHER: [&str; 10] = [
     "approve",
     "atlas_find_duplicates",
     "end_session",
     "get_session_traces",
     "list_approvals",
+    "read_commit",
     "refuse",
     "reload_vault",
     "reset_vault_cache",

@@ -169,6 +169,7 @@ pub fn all_functions() -> Routes {
         .merge(function_note::routes())
         .merge(function_bridge::routes())
         .merge(function_mcp::routes())
+        .merge(function_ui::routes())
 }
 
 impl Client {

@@ -29,6 +29,7 @@ pub fn arguments_of(entry: &Entry, path: &str) -> Value {
         "path" | "id" | "from" | "to" | "seed_entity_id" => json!(path),
         "paths" => json!([path]),
         "root" => json!(""),
+        "generation" => json!(1),
         "period" => json!("daily"),
         "tag" => json!("port"),
         "key" => json!("rank"),

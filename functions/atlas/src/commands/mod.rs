@@ -25,6 +25,7 @@ mod status;
 mod sync;
 mod table;
 mod token;
+mod ui;
 mod undo;
 mod up;
 mod where_is;
@@ -83,6 +84,8 @@ pub(crate) enum Command {
     Token(token::Arguments),
     /// Show the agents' calls that wait for you, with the changes of each, and decide on them
     Approvals(approvals::Arguments),
+    /// Print a link to the page where you see what agents do, and decide on their calls
+    Ui(ui::Arguments),
     /// Approve a call that may destroy a person's text
     Approve(approve::Arguments),
     /// Refuse a call that waits for you, or take its approval back
@@ -139,6 +142,7 @@ impl Command {
             Self::Restore(arguments) => restore::run(arguments).await,
             Self::Log(arguments) => log::run(arguments).await,
             Self::Token(arguments) => token::run(arguments),
+            Self::Ui(arguments) => ui::run(arguments).await,
             Self::Approvals(arguments) => approvals::run(arguments).await,
             Self::Approve(arguments) => approve::run(arguments).await,
             Self::Refuse(arguments) => refuse::run(arguments).await,

@@ -41,6 +41,7 @@ pub(crate) fn routes() -> Routes {
         .merge(function_note::routes())
         .merge(function_bridge::routes())
         .merge(function_mcp::routes())
+        .merge(function_ui::routes())
         .metrics()
 }
 
@@ -58,6 +59,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         _ => None,
     };
     let server = Server::listen(routes(), &settings, address).await?;
+    let server = if certificate.is_some() { server } else { server.with_page()? };
     let app = server.app().clone();
     tokio::spawn(async move { local::ask_who_writes(&app.atlas).await });
     let address = server.address()?;
@@ -70,6 +72,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     }
     let url = format!("http://{address}");
     output::line(format_args!("Serving the vault {vault} on {url} until Ctrl-C. To try it:"));
+    output::line(format_args!("  {url}/ui in a browser, with a link of `atlas ui`"));
     let has_tokens = server.app().gate.is_shut();
     if has_tokens {
         output::line("  TOKEN=$(atlas token)");

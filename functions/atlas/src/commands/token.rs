@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     /// The caller's name, as shown in the vault's log
     #[arg(long, value_name = "NAME", default_value = "agent")]
     subject: String,
-    /// Comma-separated scopes: read:vault, write:vault, delete:vault, bulk:vault, admin, execute:*, read:plur, and those in access rules,
+    /// Comma-separated scopes: read:vault, write:vault, delete:vault, bulk:vault, approve:vault, admin, execute:*, read:plur, and those in access rules,
     /// such as team:a
     #[arg(long, value_name = "SCOPES", value_delimiter = ',', default_value = "read:vault", value_parser = scope)]
     scopes: Vec<String>,

@@ -30,6 +30,7 @@ use crate::examples;
 use crate::features;
 use crate::newcomer;
 use crate::output::{self, Ended};
+use crate::page;
 use crate::report;
 use crate::runner::{READING_BETWEEN, Runner, SyncRules};
 use crate::signals::{until, until_told_to_stop};
@@ -58,6 +59,9 @@ pub(crate) struct Arguments {
     /// The port to listen on [default: ATLAS_PORT or 3737]
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
+    /// Open the page in the browser
+    #[arg(long)]
+    open: bool,
 }
 
 /// Runs `atlas up`.
@@ -79,7 +83,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         ..settings
     };
     let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), arguments.port.unwrap_or(settings.port));
-    let server = Server::listen(routes(), &settings, address).await?;
+    let server = Server::listen(routes(), &settings, address).await?.with_page()?;
     let url = format!("http://{}", server.address()?);
     let app = server.app().clone();
     let vault = app.atlas.vault(None)?;
@@ -110,6 +114,16 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         if !*stopped.borrow() {
             print_start(folder, &location, &first);
             print_lines(&app, &url, &client.token).await;
+            match page::link(&mirror, &url).await {
+                Ok(page) => {
+                    row("Page", &page);
+                    if arguments.open {
+                        page::open(&page);
+                    }
+                }
+                Err(error) => output::error(&*error),
+            }
+            row("Stop", "Ctrl-C");
         }
         follow(&runner, folder, &mirror, first, watch, stopped).await
     };
@@ -211,7 +225,6 @@ async fn print_lines(app: &App, url: &str, token: &str) {
     let takes_signed = app.atlas.about.auth_mode == "jwt";
     let token = if takes_signed { "$(atlas token)" } else { token };
     let bearer = format!("\"Authorization: Bearer {token}\"");
-    let row = |name: &str, text: &str| output::line(format_args!("{name:<9} {text}"));
     row("MCP", &format!("claude mcp add --transport http atlas {url}/mcp --header {bearer}"));
     let shown = if takes_signed { format!(" -H {bearer}") } else { String::new() };
     let name = examples::first_name(app).await.unwrap_or_else(|| "plan".to_owned());
@@ -219,5 +232,8 @@ async fn print_lines(app: &App, url: &str, token: &str) {
     for (route, why) in examples::unanswered(app).await {
         row("Not yet", &format!("{route}: {why}"));
     }
-    row("Stop", "Ctrl-C");
+}
+
+fn row(name: &str, text: &str) {
+    output::line(format_args!("{name:<9} {text}"));
 }

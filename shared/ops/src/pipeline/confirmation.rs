@@ -101,6 +101,8 @@ pub(crate) struct Confirmation<'a> {
     /// The arguments, shortened for display.
     pub(crate) arguments: &'a Value,
     pub(crate) session: Option<&'a str>,
+    /// The address of the page where people decide.
+    pub(crate) page: Option<&'a str>,
     /// Whether the call always needs one.
     pub(crate) is_required: bool,
     /// The token sent with the call.
@@ -174,11 +176,18 @@ impl Confirmation<'_> {
         Err(match approvals::standing(self.mirror, &asked, &own).await? {
             Standing::Passes => return Ok(()),
             Standing::Waits(id, expires) => {
+                let url = self.page.map(|page| format!("{page}/approvals/{id}"));
+                let seen =
+                    url.as_ref().map_or_else(String::new, |url| format!("they see what it would change at {url}; or "));
                 let message = format!(
-                    "a person has to approve this call: `atlas approvals --vault {vault}` shows them what it would change, and \
+                    "a person has to approve this call: {seen}`atlas approvals --vault {vault}` shows them what it would change, and \
                      `atlas approve {id} --vault {vault}` approves it; then repeat the same call unchanged"
                 );
-                self.required(message).with("approval", json!({ "id": id, "expires_at": expires }))
+                let mut approval = json!({ "id": id, "expires_at": expires });
+                if let Some(url) = url {
+                    approval["url"] = url.into();
+                }
+                self.required(message).with("approval", approval)
             }
             Standing::Refused(id, refusal) => {
                 let why = refusal.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));

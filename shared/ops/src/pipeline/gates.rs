@@ -184,6 +184,7 @@ async fn pass<'a>(
                 args_hash,
                 arguments,
                 session: context.session,
+                page: atlas.about.page.as_deref(),
                 is_required: prepared.needs_confirmation(),
                 token: token.as_deref(),
                 key: context.key.map(|key| key.hash),

@@ -48,7 +48,7 @@ impl Operation for Approve {
         name: "approve",
         title: "Approve a call",
         description: "Approves a call that may destroy a person's text. With id, a waiting call: its caller repeats it, and it passes once, if the notes are still as list_approvals showed them. With operation and args_hash it returns a token for a call of any caller, valid once and for a few minutes. Nobody approves their own calls. For administrators; a person at the host runs `atlas approve`. Example: {\"id\": \"0123456789abcdef0123456789abcdef\"}",
-        scopes: &[Scope::Admin],
+        scopes: &[Scope::ApproveVault],
         tags: &["admin"],
         acts: true,
         ..Info::HARMLESS

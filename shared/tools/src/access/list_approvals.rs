@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::access::waiting::{self, File, RequestedFiles};
+use crate::access::waiting::{self, RequestedFiles};
+use crate::changed_file::ChangedFile;
 
 /// Lists the calls that wait for approval, and their changes.
 pub struct ListApprovals;
@@ -24,7 +25,7 @@ pub struct Arguments {
     id: Given<Exact<32>>,
     /// Only calls with this status; `pending` if neither this nor an id is given.
     #[serde(default)]
-    status: Given<ListedStatus>,
+    status: Given<WantedStatus>,
     /// Only calls of this session; of all sessions if not given.
     #[serde(default)]
     of_session: Given<Text<200>>,
@@ -36,8 +37,40 @@ pub struct Arguments {
     limit: Bounded<1, 100, 20>,
 }
 
+/// The status of the calls to list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum WantedStatus {
+    /// Those that wait for a person.
+    Pending,
+    /// Those that a person approved, and the caller has not repeated yet.
+    Approved,
+    /// Those that a person refused.
+    Refused,
+    /// Those that were repeated, and passed.
+    Used,
+    /// Those that were not decided or not repeated in time.
+    Expired,
+    /// All.
+    Any,
+}
+
+impl WantedStatus {
+    const fn takes(self, status: Status) -> bool {
+        matches!(
+            (self, status),
+            (Self::Any, _)
+                | (Self::Pending, Status::Pending)
+                | (Self::Approved, Status::Approved)
+                | (Self::Refused, Status::Refused)
+                | (Self::Used, Status::Used)
+                | (Self::Expired, Status::Expired)
+        )
+    }
+}
+
 /// The status of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum ListedStatus {
     /// It waits for a person.
@@ -102,7 +135,7 @@ struct Waiting {
     #[schemars(with = "String", extend("format" = "date-time"))]
     expires_at: Timestamp,
     /// The files before and after the call, by path.
-    files: Vec<File>,
+    files: Vec<ChangedFile>,
     /// The number of other files that would change.
     #[serde(skip_serializing_if = "is_zero")]
     more_files: usize,
@@ -130,7 +163,7 @@ impl Operation for ListApprovals {
         name: "list_approvals",
         title: "List calls to approve",
         description: "Lists the calls that wait for a person's approval because they may destroy text: the caller, the arguments, and the changes of each note as a diff. The newest come first. To decide on one, take approve or refuse. For administrators; a person at the host runs `atlas approvals`. Example: {\"status\": \"pending\"}",
-        scopes: &[Scope::ReadVault, Scope::Admin],
+        scopes: &[Scope::ReadVault, Scope::ApproveVault],
         tags: &["admin"],
         ..Info::HARMLESS
     };
@@ -147,12 +180,12 @@ impl Operation for ListApprovals {
             None => approvals::list(mirror).await?,
         };
         let status = match (*arguments.status, arguments.id.is_some()) {
-            (None, false) => Some(ListedStatus::Pending),
+            (None, false) => Some(WantedStatus::Pending),
             (status, _) => status,
         };
         let session = arguments.of_session.as_ref().map(Text::as_str);
         let is_wanted = |record: &Record| {
-            status.is_none_or(|status| status == record.status(context.now).into())
+            status.is_none_or(|status| status.takes(record.status(context.now)))
                 && session.is_none_or(|session| record.request.session.as_deref() == Some(session))
         };
         let wanted: Vec<Record> = records.into_iter().filter(is_wanted).collect();

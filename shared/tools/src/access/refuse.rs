@@ -35,7 +35,7 @@ impl Operation for Refuse {
         name: "refuse",
         title: "Refuse a call",
         description: "Refuses a call that waits for a person, or takes its approval back while the call was not made again: whoever makes it is told so, and the reason. The call can be approved no more. To let it pass, take approve. For administrators; a person at the host runs `atlas refuse`. Example: {\"id\": \"0123456789abcdef0123456789abcdef\", \"reason\": \"keep this note\"}",
-        scopes: &[Scope::Admin],
+        scopes: &[Scope::ApproveVault],
         tags: &["admin"],
         acts: true,
         idempotent: true,

@@ -9,59 +9,13 @@ use atlas_ops::pipeline::approvals::{self, PlannedFile, Record, Request, Status}
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::writable::TRASH;
 use atlas_vault::VaultPath;
-use atlas_vault::diff::unified;
-use schemars::JsonSchema;
-use serde::Serialize;
 
-/// Most bytes of one diff.
-const MAX_DIFF: usize = 64 << 10;
-/// Largest text that is compared, in bytes.
-const MAX_COMPARED: u64 = 512 << 10;
-
-/// A file before and after a call.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct File {
-    /// Its path.
-    path: String,
-    /// The kind of change.
-    change: Change,
-    /// Its current path, if it would be moved.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<String>,
-    /// The changed lines, as a unified diff; absent if the text stays the same, or is left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    diff: Option<String>,
-    /// Whether its text would change but is not shown: it is not text, too long, or has changed since.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    left_out: bool,
-    /// Its current size in bytes; absent for a new file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bytes_before: Option<u64>,
-    /// Its new size in bytes; absent if it would be removed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bytes_after: Option<u64>,
-}
-
-/// A kind of change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Change {
-    /// The file is new.
-    Created,
-    /// Its text changes.
-    Changed,
-    /// It moves to another path.
-    Moved,
-    /// It moves to the trash.
-    Trashed,
-    /// It is deleted permanently.
-    Deleted,
-}
+use crate::changed_file::{Change, ChangedFile, MAX_COMPARED, diff, text};
 
 /// The files of a request.
 pub(super) struct RequestedFiles {
     /// Each, by path.
-    pub(super) files: Vec<File>,
+    pub(super) files: Vec<ChangedFile>,
     /// Whether all are unchanged since the request.
     pub(super) is_current: bool,
 }
@@ -102,7 +56,7 @@ pub(super) async fn seen(context: &Context<'_>, request: &Request, with_diffs: b
     Ok(RequestedFiles { files, is_current })
 }
 
-fn shown(file: &PlannedFile, there: &HashMap<&str, &Found>, with_diffs: bool) -> File {
+fn shown(file: &PlannedFile, there: &HashMap<&str, &Found>, with_diffs: bool) -> ChangedFile {
     let PlannedFile { path, before, after, from } = file;
     let (change, path, from) = match (from, before, after) {
         (Some(from), ..) if path.starts_with(TRASH) => (Change::Trashed, from, None),
@@ -126,27 +80,11 @@ fn shown(file: &PlannedFile, there: &HashMap<&str, &Found>, with_diffs: bool) ->
         (_, Some(after)) => after.text.as_deref(),
     };
     let compared = old.zip(new).filter(|_| with_diffs);
-    let diff = compared.map(|(old, new)| cut(unified(old, new))).filter(|diff| !diff.is_empty());
+    let diff = compared.and_then(|(old, new)| diff(old, new));
     let left_out = with_diffs && !is_same && compared.is_none();
     let bytes_before = there.get(was.as_str()).map(|found| found.record.bytes);
     let bytes_after = after.as_ref().filter(|_| change != Change::Trashed).map(|after| after.bytes);
-    File { path: path.clone(), change, from: from.cloned(), diff, left_out, bytes_before, bytes_after }
-}
-
-fn text(found: &Found) -> Option<&str> {
-    let is_whole = found.record.blob.is_none() && found.text.len() as u64 == found.record.bytes;
-    std::str::from_utf8(&found.text).ok().filter(|_| is_whole)
-}
-
-/// The first lines of a diff, with the number of omitted ones.
-fn cut(diff: String) -> String {
-    if diff.len() <= MAX_DIFF {
-        return diff;
-    }
-    let end = diff.floor_char_boundary(MAX_DIFF);
-    let end = diff.get(..end).and_then(|shown| shown.rfind('\n')).map_or(end, |end| end + 1);
-    let (shown, rest) = diff.split_at(end);
-    format!("{shown}... and {} lines more\n", rest.lines().count())
+    ChangedFile { path: path.clone(), change, from: from.cloned(), diff, left_out, bytes_before, bytes_after }
 }
 
 /// The request with this id, for a caller who may decide on it: it waits, and they may see all its changes.

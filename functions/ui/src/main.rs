@@ -1,0 +1,6 @@
+//! The ui function on Lambda.
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_http::Error> {
+    atlas_web::lambda::serve(function_ui::routes(), std::env::vars()).await
+}

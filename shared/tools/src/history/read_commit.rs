@@ -1,0 +1,185 @@
+//! `read_commit`: what a commit changed, as diffs.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use atlas_mirror::Snapshot;
+use atlas_ops::arguments::Bounded;
+use atlas_ops::error::Error;
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::pipeline::response_limit::cut;
+use atlas_ops::read::notes::{self, Found};
+use atlas_ops::write::writable;
+use atlas_segment::Record;
+use atlas_vault::VaultPath;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::changed_file::{Change, ChangedFile, MAX_COMPARED, diff, text};
+use crate::history::commit::{self, Commit, is_zero};
+
+/// Returns what a commit changed.
+pub struct ReadCommit;
+
+/// The commit.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Its generation, from `list_commits` or `note_history`.
+    generation: u64,
+    /// Most files to return, by path; 100 if not given.
+    #[serde(default)]
+    limit: Bounded<1, 200, 100>,
+}
+
+/// The commit, and what it changed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    /// The commit.
+    commit: Commit,
+    /// The files before and after it, by path.
+    files: Vec<ChangedFile>,
+    /// The number of other files that it changed.
+    #[serde(skip_serializing_if = "is_zero")]
+    more_files: u64,
+}
+
+impl Operation for ReadCommit {
+    const INFO: Info = Info {
+        name: "read_commit",
+        title: "Read a commit",
+        description: "Returns what a commit changed: for each file the kind of change, and the changed lines as a unified diff. list_commits lists commits; to take one back, take undo_changes. Example: {\"generation\": 12}",
+        scopes: &[Scope::ReadVault],
+        tags: &["history"],
+        ..Info::HARMLESS
+    };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
+        let generation = arguments.generation;
+        let newest = context.read(|view| async move { Ok(view) }).await?;
+        let missing = || commit::missing(generation);
+        let mirror = &context.vault.mirror;
+        let is_there = (1..=newest.value.generation()).contains(&generation);
+        let after = if is_there { mirror.at(generation).await? } else { None };
+        let after = after.ok_or_else(missing)?;
+        let before = match generation {
+            1 => None,
+            _ => Some(mirror.at(generation.saturating_sub(1)).await?.ok_or_else(missing)?),
+        };
+        let changed = commit::changed(context, before.as_deref(), &after, newest.value.is_whole(), u64::MAX).await?;
+        if changed.is_hidden() {
+            return Err(missing());
+        }
+        let commit = Commit::of(after.manifest(), &changed);
+        let pair = Pair { context, before, after };
+        let paths: Vec<&str> = changed.paths.iter().take(arguments.limit.get()).map(String::as_str).collect();
+        let mut files = pair.files(&paths).await?;
+        let not_looked_at = changed.paths.len().saturating_sub(paths.len()) as u64;
+        let all = files.len();
+        cut(&mut files, context);
+        let more_files = changed.uncounted + not_looked_at + all.saturating_sub(files.len()) as u64;
+        Ok(Answer { value: Output { commit, files, more_files }, generation: newest.generation })
+    }
+}
+
+/// A commit, and the generation before it.
+struct Pair<'a> {
+    context: &'a Context<'a>,
+    before: Option<Arc<Snapshot>>,
+    after: Arc<Snapshot>,
+}
+
+impl Pair<'_> {
+    /// The files at `paths` before and after, by path.
+    async fn files(&self, paths: &[&str]) -> Result<Vec<ChangedFile>, Error> {
+        let wants = |record: &Record| record.blob.is_none() && record.bytes <= MAX_COMPARED;
+        let now = notes::find_all(&self.after, paths, wants).await?;
+        let was = match &self.before {
+            Some(before) => notes::find_all(before, paths, wants).await?,
+            None => paths.iter().map(|_| None).collect(),
+        };
+        let moves = moves(paths, &was, &now);
+        let left: BTreeSet<&str> = moves.values().copied().collect();
+        let thrown = self.thrown(paths, &was, &now).await?;
+        let mut files = Vec::with_capacity(paths.len());
+        for ((path, was), now) in paths.iter().copied().zip(&was).zip(&now) {
+            self.context.work.check()?;
+            let from = moves.get(path).copied();
+            let change = match (was, now) {
+                (None, Some(_)) if from.is_some() => Change::Moved,
+                (None, Some(_)) => Change::Created,
+                (Some(_), Some(_)) => Change::Changed,
+                // It is listed where it moved to.
+                (Some(_), None) if left.contains(path) => continue,
+                (Some(_), None) if thrown.contains(path) => Change::Trashed,
+                (Some(_), None) => Change::Deleted,
+                (None, None) => continue,
+            };
+            files.push(file(path, change, from, was.as_ref(), now.as_ref()));
+        }
+        Ok(files)
+    }
+
+    /// Those of the paths whose file went into the trash.
+    async fn thrown<'p>(
+        &self,
+        paths: &[&'p str],
+        was: &[Option<Found>],
+        now: &[Option<Found>],
+    ) -> Result<BTreeSet<&'p str>, Error> {
+        let gone = paths.iter().copied().zip(was).zip(now).filter_map(|((path, was), now)| {
+            let was = was.as_ref().filter(|_| now.is_none())?;
+            let trash = writable::trash(&VaultPath::parse(path).ok()?).ok()?;
+            Some((path, trash.as_str().to_owned(), was.record.sha256))
+        });
+        let gone: Vec<(&str, String, [u8; 32])> = gone.collect();
+        let places: Vec<&str> = gone.iter().map(|(_, trash, _)| trash.as_str()).collect();
+        let found = notes::find_all(&self.after, &places, |_| false).await?;
+        let is_thrown = |found: &Option<Found>, sha256: &[u8; 32]| {
+            found.as_ref().is_some_and(|found| found.record.sha256 == *sha256)
+        };
+        let thrown = gone.iter().zip(&found).filter(|((.., sha256), found)| is_thrown(found, sha256));
+        Ok(thrown.map(|((path, ..), _)| *path).collect())
+    }
+}
+
+/// The earlier paths of files that moved without another change, by their new paths.
+fn moves<'p>(paths: &[&'p str], was: &[Option<Found>], now: &[Option<Found>]) -> BTreeMap<&'p str, &'p str> {
+    let all = || paths.iter().copied().zip(was).zip(now);
+    let mut left: HashMap<[u8; 32], Vec<&str>> = HashMap::new();
+    for ((path, was), now) in all() {
+        if let (Some(was), None) = (was, now) {
+            left.entry(was.record.sha256).or_default().push(path);
+        }
+    }
+    let mut moves = BTreeMap::new();
+    for ((path, was), now) in all() {
+        if let (None, Some(now)) = (was, now)
+            && let Some(from) = left.get_mut(&now.record.sha256).and_then(Vec::pop)
+        {
+            moves.insert(path, from);
+        }
+    }
+    moves
+}
+
+fn file(path: &str, change: Change, from: Option<&str>, was: Option<&Found>, now: Option<&Found>) -> ChangedFile {
+    let is_moved = change == Change::Moved;
+    let text_of = |found: Option<&Found>| match found {
+        Some(found) => text(found).map(str::to_owned),
+        None => Some(String::new()),
+    };
+    let compared = text_of(was).zip(text_of(now)).filter(|_| !is_moved);
+    let diff = compared.as_ref().and_then(|(old, new)| diff(old, new));
+    ChangedFile {
+        path: path.to_owned(),
+        change,
+        from: from.map(str::to_owned),
+        diff,
+        left_out: compared.is_none() && !is_moved,
+        bytes_before: was.map(|was| was.record.bytes),
+        bytes_after: now.map(|now| now.record.bytes),
+    }
+}

@@ -1,0 +1,224 @@
+//! Changed lines, one below the other or side by side, with the words that differ within a line.
+
+use std::ops::Range;
+
+use atlas_vault::diff::words;
+use maud::{Markup, html};
+
+/// How lines are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum View {
+    /// One below the other.
+    Unified,
+    /// Side by side.
+    Split,
+}
+
+impl View {
+    /// The view with this name in an address.
+    pub(crate) fn named(name: &str) -> Self {
+        if name == Self::Split.name() { Self::Split } else { Self::Unified }
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Unified => "unified",
+            Self::Split => "split",
+        }
+    }
+}
+
+/// A line of one version.
+#[derive(Debug, PartialEq, Eq)]
+struct Line<'a> {
+    number: u32,
+    text: &'a str,
+    /// The words that the other version does not have.
+    marks: Vec<Range<usize>>,
+}
+
+/// A part of a diff.
+#[derive(Debug, PartialEq, Eq)]
+enum Part<'a> {
+    /// Lines that are not shown.
+    Gap,
+    /// A line that stays, with its numbers before and after.
+    Same(u32, u32, &'a str),
+    /// Lines that go, and lines that come instead.
+    Changed(Vec<Line<'a>>, Vec<Line<'a>>),
+    /// That there is more.
+    More(&'a str),
+}
+
+/// How many lines come and go.
+pub(crate) fn counts(diff: &str) -> (u64, u64) {
+    let of = |sign: char| diff.lines().filter(|line| line.starts_with(sign)).count() as u64;
+    (of('+'), of('-'))
+}
+
+/// Shows a unified diff; at most `most` lines of it.
+pub(crate) fn show(diff: &str, view: View, most: usize) -> Markup {
+    let all = diff.lines().count();
+    let shown: Vec<&str> = diff.lines().take(most).collect();
+    let parts = parts(&shown);
+    let left = all.saturating_sub(shown.len());
+    html! {
+        div.scroll tabindex="0" role="group" aria-label="Changed lines" {
+            @match view {
+                View::Unified => table.diff.unified { tbody { @for part in &parts { (unified(part)) } } },
+                View::Split => table.diff.split {
+                    colgroup { col.n; col; col.n; col; }
+                    thead { tr { th colspan="2" scope="colgroup" { "Before" } th colspan="2" scope="colgroup" { "After" } } }
+                    tbody { @for part in &parts { (split(part)) } }
+                },
+            }
+        }
+        @if left > 0 { p.hint { (crate::words::count(left as u64, "more line", "more lines")) } }
+    }
+}
+
+fn unified(part: &Part<'_>) -> Markup {
+    html! {
+        @match part {
+            Part::Gap => tr.gap { td {} td {} td {} td { "⋯" } },
+            Part::Same(old, new, text) => tr { td.n { (old) } td.n { (new) } td.sign {} td.line { (text) } },
+            Part::Changed(removed, added) => {
+                @for line in removed { tr.del { td.n { (line.number) } td.n {} td.sign { "−" } td.line { (marked(line)) } } }
+                @for line in added { tr.ins { td.n {} td.n { (line.number) } td.sign { "+" } td.line { (marked(line)) } } }
+            }
+            Part::More(text) => tr.gap { td {} td {} td {} td { (text) } },
+        }
+    }
+}
+
+fn split(part: &Part<'_>) -> Markup {
+    html! {
+        @match part {
+            Part::Gap => tr.gap { td {} td { "⋯" } td {} td {} },
+            Part::Same(old, new, text) => tr { td.n { (old) } td.line { (text) } td.n { (new) } td.line { (text) } },
+            Part::Changed(removed, added) => {
+                @for row in 0..removed.len().max(added.len()) {
+                    tr {
+                        @match removed.get(row) {
+                            Some(line) => { td.n.del { (line.number) } td.line.del { (marked(line)) } }
+                            None => { td.n.none {} td.line.none {} }
+                        }
+                        @match added.get(row) {
+                            Some(line) => { td.n.ins { (line.number) } td.line.ins { (marked(line)) } }
+                            None => { td.n.none {} td.line.none {} }
+                        }
+                    }
+                }
+            }
+            Part::More(text) => tr.gap { td {} td { (text) } td {} td {} },
+        }
+    }
+}
+
+/// A line with the words that differ marked.
+fn marked(line: &Line<'_>) -> Markup {
+    let mut pieces = Vec::new();
+    let mut end = 0;
+    for mark in &line.marks {
+        pieces.push((line.text.get(end..mark.start).unwrap_or_default(), false));
+        pieces.push((line.text.get(mark.clone()).unwrap_or_default(), true));
+        end = mark.end;
+    }
+    pieces.push((line.text.get(end..).unwrap_or_default(), false));
+    html! { @for (text, is_mark) in pieces { @if is_mark { mark { (text) } } @else { (text) } } }
+}
+
+/// The parts of the lines of a unified diff.
+fn parts<'a>(lines: &[&'a str]) -> Vec<Part<'a>> {
+    let mut parts = Vec::new();
+    let (mut old, mut new) = (1_u32, 1_u32);
+    let (mut removed, mut added) = (Vec::new(), Vec::new());
+    for line in lines {
+        let is_change = line.starts_with(['-', '+']);
+        // A line that goes after one that came begins another change.
+        if !is_change || (line.starts_with('-') && !added.is_empty()) {
+            flush(&mut parts, &mut removed, &mut added);
+        }
+        let text = line.get(1..).unwrap_or_default();
+        match line.as_bytes().first() {
+            Some(b'-') => {
+                removed.push(Line { number: old, text, marks: Vec::new() });
+                old = old.saturating_add(1);
+            }
+            Some(b'+') => {
+                added.push(Line { number: new, text, marks: Vec::new() });
+                new = new.saturating_add(1);
+            }
+            Some(b'@') => {
+                (old, new) = places(line).unwrap_or((old, new));
+                if !parts.is_empty() || old > 1 {
+                    parts.push(Part::Gap);
+                }
+            }
+            Some(b'.') => parts.push(Part::More(line)),
+            _ => {
+                parts.push(Part::Same(old, new, text));
+                (old, new) = (old.saturating_add(1), new.saturating_add(1));
+            }
+        }
+    }
+    flush(&mut parts, &mut removed, &mut added);
+    parts
+}
+
+fn flush<'a>(parts: &mut Vec<Part<'a>>, removed: &mut Vec<Line<'a>>, added: &mut Vec<Line<'a>>) {
+    if removed.is_empty() && added.is_empty() {
+        return;
+    }
+    for (old, new) in removed.iter_mut().zip(added.iter_mut()) {
+        if let Some((of_old, of_new)) = words(old.text, new.text) {
+            (old.marks, new.marks) = (of_old, of_new);
+        }
+    }
+    parts.push(Part::Changed(std::mem::take(removed), std::mem::take(added)));
+}
+
+/// The line numbers in the head of a hunk: `@@ -1,3 +1,4 @@`.
+fn places(head: &str) -> Option<(u32, u32)> {
+    let number = |text: &str| text.split(',').next()?.parse().ok();
+    let (old, new) = head.strip_prefix("@@ -")?.split_once(" +")?;
+    Some((number(old)?, number(new.split(' ').next()?)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIFF: &str = "@@ -3,4 +3,4 @@\n keep\n-the red boat\n+the blue boat\n last\n@@ -20,1 +20,2 @@\n x\n+<script>\n... and 7 lines more\n";
+
+    #[test]
+    fn a_diff_has_numbers_marks_and_gaps() {
+        let lines: Vec<&str> = DIFF.lines().collect();
+        let line = |number, text, marks| Line { number, text, marks };
+        assert_eq!(
+            parts(&lines),
+            vec![
+                Part::Gap,
+                Part::Same(3, 3, "keep"),
+                Part::Changed(vec![line(4, "the red boat", vec![4..7])], vec![line(4, "the blue boat", vec![4..8])]),
+                Part::Same(5, 5, "last"),
+                Part::Gap,
+                Part::Same(20, 20, "x"),
+                Part::Changed(vec![], vec![line(21, "<script>", vec![])]),
+                Part::More("... and 7 lines more"),
+            ]
+        );
+        assert_eq!(counts(DIFF), (2, 1));
+    }
+
+    #[test]
+    fn what_a_line_has_is_text_in_both_views() {
+        for view in [View::Unified, View::Split] {
+            let shown = show(DIFF, view, 100).into_string();
+            assert!(shown.contains("&lt;script&gt;") && !shown.contains("<script"), "{shown}");
+            assert!(shown.contains("the <mark>blue</mark> boat"), "{shown}");
+            assert!(show(DIFF, view, 3).into_string().contains("6 more lines"));
+            assert_eq!(View::named(view.name()), view);
+        }
+    }
+}

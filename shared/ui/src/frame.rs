@@ -1,0 +1,125 @@
+//! What all pages have in common: the head, the bar with the sections, and the foot.
+
+use maud::{DOCTYPE, Markup, html};
+
+use crate::assets;
+
+/// The field that shows that a form is of a page of the session.
+pub(crate) const FORM_TOKEN: &str = "form_token";
+
+/// The visitor of a page.
+#[derive(Clone, Copy)]
+pub(crate) struct Who<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) form_token: &'a str,
+}
+
+impl Who<'_> {
+    /// The hidden field that every form has.
+    pub(crate) fn field(self) -> Markup {
+        html! { input type="hidden" name=(FORM_TOKEN) value=(self.form_token); }
+    }
+}
+
+/// A section of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Section {
+    Approvals,
+    Activity,
+    Search,
+    Sync,
+    Connect,
+    Access,
+    /// None of those in the bar.
+    Other,
+}
+
+const SECTIONS: [(Section, &str, &str); 6] = [
+    (Section::Approvals, "/ui", "Approvals"),
+    (Section::Activity, "/ui/activity", "Activity"),
+    (Section::Search, "/ui/search", "Search"),
+    (Section::Sync, "/ui/sync", "Sync"),
+    (Section::Connect, "/ui/connect", "Connect"),
+    (Section::Access, "/ui/access", "Access"),
+];
+
+/// A whole page. For nobody it has no sections.
+pub(crate) fn page(who: Option<Who<'_>>, section: Section, title: &str, content: Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(title, html! {}))
+            body {
+                a.skip href="#content" { "Skip to the content" }
+                header.bar {
+                    a.brand href="/ui" { (mark()) "Atlas Mirror" }
+                    @if let Some(who) = who { (sections(section)) (visitor(who)) }
+                }
+                main #content tabindex="-1" { (content) }
+            }
+        }
+    }
+}
+
+/// The page that sends the browser on to `address`, as if the visitor had followed a link of this very site.
+pub(crate) fn onward(address: &str) -> Markup {
+    let refresh = html! { meta http-equiv="refresh" content=(format!("0;url={address}")); };
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head("Atlas Mirror", refresh))
+            body { main #content { p { a href=(address) { "Continue" } } } }
+        }
+    }
+}
+
+fn head(title: &str, more: Markup) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            meta name="robots" content="noindex";
+            title { (title) " · Atlas Mirror" }
+            link rel="icon" href=(assets::address(assets::ICON)) type="image/svg+xml";
+            link rel="stylesheet" href=(assets::address(assets::STYLE));
+            script src=(assets::address(assets::SCRIPT)) defer {}
+            (more)
+        }
+    }
+}
+
+/// The mark of the program: a note and its image in the water.
+fn mark() -> Markup {
+    html! {
+        svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true" {
+            path d="M6 3h8l4 4v4H6z" fill="currentColor" {}
+            path d="M6 13h12v2l-4 4H6z" fill="currentColor" opacity="0.35" {}
+        }
+    }
+}
+
+fn sections(section: Section) -> Markup {
+    html! {
+        nav.sections aria-label="Sections" {
+            @for (one, address, name) in SECTIONS {
+                a href=(address) aria-current=[(one == section).then_some("page")] { (name) }
+            }
+        }
+    }
+}
+
+fn visitor(who: Who<'_>) -> Markup {
+    html! {
+        form.who method="post" action="/ui/sign-out" {
+            (who.field())
+            span.name title="Signed in as" { (who.name) }
+            button.plain type="submit" { "Sign out" }
+        }
+    }
+}
+
+/// What a page says after something was done.
+pub(crate) fn said(text: Option<&str>) -> Markup {
+    html! { @if let Some(text) = text { p.said role="status" { (text) } } }
+}

@@ -1,0 +1,128 @@
+//! Signing in, by a link of the host or by a token, and out.
+
+use atlas_ops::{Code, Error, Reason};
+use atlas_web::{App, Door};
+use axum::extract::{Path, Request, State};
+use axum::http::header::{CACHE_CONTROL, SET_COOKIE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::Response;
+use jiff::Timestamp;
+
+use crate::entrance::{HOME, sign_in};
+use crate::response;
+use crate::session::cookie::{self, Cookie};
+use crate::session::{self, MAX_TOKEN};
+use crate::visit::{Fields, Form, failed};
+
+/// Leads to the first page.
+pub(crate) async fn home() -> Response {
+    response::see(HOME)
+}
+
+/// The page to sign in.
+pub(crate) async fn page(door: Door) -> Response {
+    sign_in(&door.app, StatusCode::OK, HOME, None)
+}
+
+/// Begins a session by a link of the host.
+pub(crate) async fn open(State(app): State<App>, Path(code): Path<String>, headers: HeaderMap) -> Response {
+    let now = (app.clock)();
+    let begun = async {
+        if !app.is_on_host() {
+            return Ok(None);
+        }
+        session::by_link(&app.atlas.vault(None)?.mirror, &code, now).await
+    };
+    match begun.await {
+        Ok(Some((cookie, expires))) => begin(&app, &headers, &cookie, expires, HOME).await,
+        // Reloaded, or opened twice.
+        Ok(None) if matches!(session::visitor(&app, &headers, now).await, Ok(Some(_))) => response::see(HOME),
+        Ok(None) => {
+            let problem = "This link was used before, or is too old.";
+            sign_in(&app, StatusCode::FORBIDDEN, HOME, Some(problem))
+        }
+        Err(error) => failed(&error),
+    }
+}
+
+/// Begins a session by a token.
+pub(crate) async fn by_token(State(app): State<App>, request: Request) -> Response {
+    let headers = request.headers().clone();
+    let fields = match Fields::read(request).await {
+        Ok(fields) => fields,
+        Err(error) => return failed(&error),
+    };
+    let (token, next) = (fields.text("token").trim(), place(fields.text("next")));
+    if token.len() > MAX_TOKEN {
+        return failed(&Error::new(
+            Code::TooLarge,
+            Reason::TokenInvalid,
+            format!("a token has at most {MAX_TOKEN} bytes here"),
+        ));
+    }
+    match session::by_token(&app, token, (app.clock)()).await {
+        Ok(Some((cookie, expires))) => begin(&app, &headers, &cookie, expires, &next).await,
+        Ok(None) => sign_in(&app, StatusCode::FORBIDDEN, &next, Some("This token is not valid here.")),
+        Err(error) => failed(&error),
+    }
+}
+
+/// Sets the cookie of a new session. The one before ends.
+async fn begin(app: &App, headers: &HeaderMap, cookie: &Cookie, expires: Timestamp, next: &str) -> Response {
+    let now = (app.clock)();
+    if let Ok(Some(before)) = session::visitor(app, headers, now).await
+        && let Ok(vault) = app.atlas.vault(before.caller.vault())
+        && let Err(error) = session::end(&vault.mirror, &before).await
+    {
+        return failed(&error);
+    }
+    let seconds = u64::try_from(expires.duration_since(now).as_secs()).unwrap_or(0);
+    with_cookie(response::see(next), cookie::header(headers, Some(cookie), seconds))
+}
+
+/// Ends the session.
+pub(crate) async fn sign_out(form: Form) -> Response {
+    let visit = &form.visit;
+    let ended = async { session::end(visit.mirror()?, &visit.visitor).await };
+    match ended.await {
+        Ok(()) => with_cookie(response::see("/ui/sign-in"), cookie::header(&visit.headers, None, 0)),
+        Err(error) => visit.failed(&error),
+    }
+}
+
+fn with_cookie(mut response: Response, cookie: Option<HeaderValue>) -> Response {
+    if let Some(cookie) = cookie {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// A page of this site; the first one for anything else.
+fn place(next: &str) -> String {
+    let is_own = next.starts_with("/ui/") && next.bytes().all(|byte| byte.is_ascii_graphic()) && !next.contains('\\');
+    if is_own { next.to_owned() } else { HOME.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signing_in_ends_on_a_page_of_this_site() {
+        assert_eq!(place("/ui/note?path=a%20b.md"), "/ui/note?path=a%20b.md");
+        for other in [
+            "",
+            "//evil.example",
+            "https://evil.example",
+            "/ui",
+            "/uix",
+            "/ui/\\evil",
+            "/ui/a b",
+            "/ui/a\r\nX: y",
+            "/notes",
+        ] {
+            assert_eq!(place(other), HOME, "{other}");
+        }
+    }
+}

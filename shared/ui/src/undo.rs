@@ -1,0 +1,137 @@
+//! Taking commits back: first what would become of each file, then the deed, for exactly that.
+
+use atlas_ops::Reason;
+use atlas_tools::entry;
+use atlas_tools::history::undo_changes::UndoChanges;
+use axum::response::Response;
+use maud::{Markup, html};
+use serde_json::Value;
+
+use crate::answer::{Answered as _, given};
+use crate::frame::Section;
+use crate::visit::{Form, Visit};
+use crate::{links, response, words};
+
+/// Which commits, as an address or a form says it.
+struct Which<'a> {
+    generation: Option<u64>,
+    by: &'a str,
+    session: &'a str,
+    since: &'a str,
+}
+
+impl<'a> Which<'a> {
+    fn of(text: impl Fn(&'static str) -> &'a str) -> Self {
+        let generation = text("generation").parse().ok();
+        Self { generation, by: text("by"), session: text("session"), since: text("since") }
+    }
+
+    /// The call that undoes them, up to the generation of its dry run; without one, the dry run.
+    fn call(&self, upto: Option<u64>, message: Option<&str>) -> Value {
+        let text = |value: &str| Some(value).filter(|value| !value.is_empty()).map(Value::from);
+        given([
+            ("generation", self.generation.map(Value::from)),
+            ("by", text(self.by)),
+            ("of_session", text(self.session)),
+            ("since", text(self.since)),
+            ("upto", upto.filter(|_| self.generation.is_none()).map(Value::from)),
+            ("dry_run", Some(upto.is_none().into())),
+            ("message", message.map(Value::from)),
+        ])
+    }
+
+    fn told(&self) -> Markup {
+        html! {
+            @match self.generation {
+                Some(generation) => { "commit " (generation) },
+                None => {
+                    @if self.session.is_empty() { "what " (self.by) " did" } @else { "session “" (self.session) "”" }
+                    @if !self.since.is_empty() { " since " (words::time(self.since)) }
+                }
+            }
+        }
+    }
+}
+
+/// What would be taken back.
+pub(crate) async fn preview(visit: Visit) -> Response {
+    let which = Which::of(|name| visit.parameter(name));
+    let plan = match visit.call(entry::<UndoChanges>(), which.call(None, None)).await {
+        Ok(plan) => plan,
+        Err(error) if error.is(Reason::GenerationNotFound) => {
+            let content = html! {
+                h1 { "Nothing to undo" }
+                p { "No such commit is left among the newest." }
+                p { a href="/ui/activity" { "All commits" } }
+            };
+            return visit.page(Section::Activity, "Nothing to undo", content);
+        }
+        Err(error) => return visit.failed(&error),
+    };
+    let (undone, left) = (plan.list("undone"), plan.list("left"));
+    let commits = plan.list("commits").len() as u64;
+    let upto = plan.number("generation").to_string();
+    let generation = which.generation.map(|generation| generation.to_string()).unwrap_or_default();
+    let content = html! {
+        h1 { "Undo " (which.told()) "?" }
+        p.lead { (words::count(commits, "commit", "commits")) ", " (words::count(undone.len() as u64, "file", "files")) " to take back. Nothing has changed yet." }
+        @if !undone.is_empty() {
+            h2 { "What would happen" }
+            ul.rows { @for file in undone { (taken_back(file)) } }
+        }
+        @if !left.is_empty() {
+            h2 { "What stays, since it was changed again" }
+            ul.rows { @for file in left { li { span.path { (file.text("path")) } " " span.facts { (file.text("reason")) } } } }
+        }
+        @if undone.is_empty() {
+            p { "There is nothing to take back." }
+        } @else {
+            form.stack method="post" action="/ui/undo" {
+                (visit.form_token())
+                @for (name, value) in [("generation", generation.as_str()), ("by", which.by), ("session", which.session), ("since", which.since), ("upto", upto.as_str())] {
+                    @if !value.is_empty() { input type="hidden" name=(name) value=(value); }
+                }
+                label for="message" { "Why, for the log (or leave it empty)" }
+                input #message name="message" maxlength="1000" autocomplete="off";
+                div.tools {
+                    button.primary type="submit" { "Undo" }
+                    a.button href="/ui/activity" { "Leave it" }
+                }
+            }
+        }
+    };
+    visit.page(Section::Activity, "Undo", content)
+}
+
+fn taken_back(file: &Value) -> Markup {
+    let path = file.text("path");
+    html! {
+        li {
+            @match file.get("from_generation").and_then(Value::as_u64) {
+                Some(generation) => {
+                    a href=(links::document(path)) { (path) } " "
+                    span.facts { "gets the text of " a href=(links::commit(generation)) { "commit " (generation) } " again" }
+                },
+                None => { a href=(links::document(path)) { (path) } " " span.facts { "goes into the trash: it was new" } }
+            }
+        }
+    }
+}
+
+/// Takes back what the form says.
+pub(crate) async fn undo(form: Form) -> Response {
+    let which = Which::of(|name| form.text(name));
+    let upto = form.text("upto").parse().unwrap_or_default();
+    match form.visit.call(entry::<UndoChanges>(), which.call(Some(upto), form.given("message"))).await {
+        Ok(_) => form.visit.told(response::see(&links::page("activity", &[("said", "undone")]))),
+        Err(error) if error.is(Reason::ElicitRequired) => {
+            let content = html! {
+                h1 { "Somebody else has to approve this" }
+                p { "You are signed in by a token, and nobody approves their own calls. It now waits under Approvals, for the person at the host or another administrator; then repeat it here." }
+                p { a href="/ui/activity" { "All commits" } }
+            };
+            form.visit.page(Section::Activity, "Waits for approval", content)
+        }
+        Err(error) => form.visit.failed(&error),
+    }
+}

@@ -1,0 +1,124 @@
+//! The commits of a vault, and what each changed.
+
+use std::collections::BTreeMap;
+
+use atlas_testkit::VaultBuilder;
+use serde_json::{Value, json};
+
+use crate::support::agent::{Agent, ERAS};
+use crate::support::deployment::Deployment;
+use crate::support::world::{World, caller};
+
+async fn changed() -> (Deployment, Vec<(&'static str, Value)>) {
+    let vault = VaultBuilder::new().note("a.md", "one\ntwo\n").note("b.md", "b\n").note("c.md", "see [[b]]\n");
+    let calls = vec![
+        ("append_note", json!({ "path": "a.md", "content": "three", "session": "s1" })),
+        ("write_note", json!({ "path": "d.md", "content": "new\n", "message": "why not" })),
+        ("move_note", json!({ "from": "b.md", "to": "e.md" })),
+        ("delete_note", json!({ "path": "d.md" })),
+        ("delete_note", json!({ "path": "a.md", "hard": true })),
+    ];
+    (Deployment::of_vault(&vault).await, calls)
+}
+
+#[tokio::test]
+async fn commits_are_listed_and_filtered_and_come_in_pages() {
+    let (deployment, calls) = changed().await;
+    let client = deployment.client();
+    let agent = Agent::new(&client, ERAS[0]);
+    for (name, arguments) in calls {
+        agent.answer(name, arguments).await;
+    }
+    let listed = async |arguments: Value| agent.answer("list_commits", arguments).await;
+    let generations = |listed: &Value| -> Vec<u64> {
+        listed["commits"].as_array().unwrap().iter().map(|commit| commit["generation"].as_u64().unwrap()).collect()
+    };
+    let all = listed(json!({})).await;
+    assert_eq!((generations(&all), all.get("before")), (vec![6, 5, 4, 3, 2, 1], None));
+    let commit = &all["commits"][3];
+    assert_eq!(
+        (&commit["author"], &commit["operation"], &commit["message"], &commit["added"], &commit["paths"]),
+        (&json!("anonymous"), &json!("write_note"), &json!("why not"), &json!(1), &json!(["d.md"]))
+    );
+    for (filter, expected) in [
+        (json!({ "by": "anonymous" }), vec![6, 5, 4, 3, 2]),
+        (json!({ "by": "nobody" }), vec![]),
+        (json!({ "of_session": "s1" }), vec![2]),
+        (json!({ "path": "d.md" }), vec![5, 3]),
+        (json!({ "path": "e.md" }), vec![4]),
+        (json!({ "since": "2026-01-31T12:00:00Z" }), vec![6, 5, 4, 3, 2]),
+        (json!({ "before": 3 }), vec![2, 1]),
+        (json!({ "before": 0 }), vec![]),
+    ] {
+        assert_eq!(generations(&listed(filter.clone()).await), expected, "{filter}");
+    }
+    let mut seen = Vec::new();
+    let mut page = listed(json!({ "limit": 2 })).await;
+    loop {
+        assert!(generations(&page).len() <= 2);
+        seen.extend(generations(&page));
+        let Some(before) = page["before"].as_u64() else { break };
+        page = listed(json!({ "limit": 2, "before": before })).await;
+    }
+    assert_eq!(seen, [6, 5, 4, 3, 2, 1]);
+}
+
+#[tokio::test]
+async fn a_commit_says_what_became_of_each_file() {
+    let (deployment, calls) = changed().await;
+    let client = deployment.client();
+    let agent = Agent::new(&client, ERAS[0]);
+    for (name, arguments) in calls {
+        agent.answer(name, arguments).await;
+    }
+    let files =
+        async |generation: u64| agent.answer("read_commit", json!({ "generation": generation })).await["files"].clone();
+    assert_eq!(files(1).await.as_array().unwrap().len(), 3);
+    let appended = files(2).await;
+    assert_eq!((&appended[0]["change"], &appended[0]["bytes_before"]), (&json!("changed"), &json!(8)));
+    assert!(appended[0]["diff"].as_str().unwrap().contains("+three"), "{appended}");
+    assert_eq!(
+        files(3).await,
+        json!([{ "path": "d.md", "change": "created", "diff": "@@ -1,0 +1,1 @@\n+new\n", "bytes_after": 4 }])
+    );
+    assert_eq!(
+        files(4).await,
+        json!([
+            { "path": "c.md", "change": "changed", "diff": "@@ -1,1 +1,1 @@\n-see [[b]]\n+see [[e]]\n", "bytes_before": 10, "bytes_after": 10 },
+            { "path": "e.md", "change": "moved", "from": "b.md", "bytes_after": 2 },
+        ])
+    );
+    let thrown = files(5).await;
+    assert_eq!((thrown.as_array().unwrap().len(), &thrown[0]["change"]), (1, &json!("trashed")), "{thrown}");
+    assert_eq!(files(6).await[0]["change"], "deleted");
+    for generation in [0, 99] {
+        assert_eq!(
+            agent.failure("read_commit", json!({ "generation": generation })).await["code"],
+            "generation_not_found"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_a_commit_did_to_hidden_files_is_not_told() {
+    let note = |text: &str| {
+        BTreeMap::from([("Open/a.md".to_owned(), text.to_owned()), ("Private/b.md".to_owned(), text.to_owned())])
+    };
+    let private = BTreeMap::from([("Private/b.md".to_owned(), "three".to_owned())]);
+    let acl = json!({ "readPaths": ["Open/**"] });
+    let world = World::of(&[note("one"), note("two"), private], &acl, caller(&[])).await;
+    let listed = world.ok("list_commits", json!({})).await;
+    let commits = listed["commits"].as_array().unwrap();
+    // The third changed hidden files alone, and is not there.
+    assert_eq!(commits.iter().map(|commit| commit["generation"].as_u64().unwrap()).collect::<Vec<_>>(), [2, 1]);
+    for commit in commits {
+        assert_eq!(commit["paths"], json!(["Open/a.md"]));
+        let count = ["added", "changed", "removed"].iter().map(|name| commit[name].as_u64().unwrap()).sum::<u64>();
+        assert!(commit.get("message").is_none() && count == 1, "{commit}");
+    }
+    assert!(!listed.to_string().contains("Private"), "{listed}");
+    let read = world.ok("read_commit", json!({ "generation": 2 })).await;
+    assert!(read["files"].as_array().unwrap().len() == 1 && !read.to_string().contains("Private"), "{read}");
+    assert_eq!(world.refused("read_commit", json!({ "generation": 3 })).await, "generation_not_found");
+    assert_eq!(world.refused("list_commits", json!({ "path": "Private/b.md" })).await, "acl_denied");
+}

@@ -1,0 +1,9 @@
+//! The page for people.
+
+mod approvals;
+mod attacks;
+mod browser;
+mod pages;
+mod sessions;
+mod visitor;
+mod webdriver;
