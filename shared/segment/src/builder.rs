@@ -228,7 +228,7 @@ impl Builder {
         record.tags = tags.map(str::to_owned).collect();
         let title = note.properties().and_then(|properties| properties.get("title")?.as_str());
         let aliases = note.aliases.iter().map(String::as_str);
-        let headings = note.headings.iter().map(|heading| heading.text.as_str());
+        let headings = note.headings.iter().map(|heading| (heading.line, heading.text.as_str()));
         self.terms.push(path, text, title.into_iter().chain(aliases), headings, record.tags.iter().map(String::as_str));
         self.facts.note(id, &note, text);
         record.aliases = note.aliases;
@@ -318,7 +318,7 @@ impl Builder {
         let chunks = self.chunks.finish(&mut self.packer)?;
         let paths = self.paths.into_inner().map_err(|_| FormatError::TooLarge { what: "the fst of paths" })?;
         let names = self.packer.pack(&self.names)?;
-        let (terms, term_postings) = self.terms.finish(&mut self.packer)?;
+        let terms = self.terms.finish(&mut self.packer)?;
         let headings = self.headings.finish(&mut self.packer)?;
         let facts = self.facts.finish(&mut self.packer)?;
         let code = self.code.finish(&mut self.packer)?.map(|code| (SectionName::Code, code));
@@ -328,15 +328,16 @@ impl Builder {
             (SectionName::Text, self.text.packed),
             (SectionName::Grams, grams),
             (SectionName::Records, self.records),
-            (SectionName::TermPostings, term_postings),
-            (SectionName::Terms, terms),
+        ]
+        .into_iter()
+        .chain(terms)
+        .chain([
             (SectionName::TextBlocks, blocks),
             (SectionName::Chunks, chunks),
             (SectionName::Paths, frame::seal(paths)),
             (SectionName::Names, names),
             (SectionName::Headings, headings),
-        ]
-        .into_iter()
+        ])
         .chain(facts)
         .chain(code)
         .map(|(name, bytes)| {

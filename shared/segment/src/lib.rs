@@ -7,7 +7,7 @@
 //! - [`layout`]: the table of contents, which lists the `section`s and has the directories of pages ([`directory`]); [`object`]: the
 //!   frame around all sections.
 //! - [`part`]: the unit that is fetched, checked, decoded and cached; `part_ref`: names a part; `frame`: its checksum and compression.
-//! - [`text`], [`chunk`], [`record`], [`paths`], [`headings`], [`gram`], [`terms`], [`facts`], [`code`]: the sections.
+//! - [`text`], [`chunk`], [`record`], [`paths`], [`headings`], [`gram`], [`terms`], [`passages`], [`facts`], [`code`]: the sections.
 //! - [`postings`], `varint`, `lines`: encodings of sets, numbers and many strings; [`candidates()`]: combines sets of grams into matching
 //!   chunks.
 //!
@@ -31,6 +31,7 @@ mod lines;
 pub mod object;
 pub mod part;
 mod part_ref;
+pub mod passages;
 pub mod paths;
 pub mod postings;
 pub mod record;

@@ -14,6 +14,7 @@ use crate::gram::{GramPage, Probe};
 use crate::headings::Headings;
 use crate::layout::Layout;
 pub use crate::part_ref::{PartKind, PartRef};
+use crate::passages::{PassagePage, Passages};
 use crate::paths::{Names, Paths};
 use crate::record::{RecordPage, TextSpan};
 use crate::section::SectionName;
@@ -43,6 +44,10 @@ pub enum Part {
     Names(Names),
     /// See [`PartKind::Headings`].
     Headings(Headings),
+    /// See [`PartKind::Passages`].
+    Passages(Passages),
+    /// See [`PartKind::PassagePage`].
+    PassagePage(PassagePage),
     /// See [`SectionName::Properties`].
     Properties(Properties),
     /// See [`SectionName::Tags`].
@@ -71,6 +76,8 @@ impl Part {
             PartKind::Paths => Self::Paths(Paths::decode(bytes)?),
             PartKind::Names => Self::Names(Names::decode(bytes)?),
             PartKind::Headings => Self::Headings(Headings::decode(bytes)?),
+            PartKind::Passages => Self::Passages(Passages::decode(bytes)?),
+            PartKind::PassagePage => Self::PassagePage(PassagePage::decode(bytes)?),
             PartKind::Facts(section) => facts_part(section, bytes)?,
         })
     }
@@ -88,6 +95,8 @@ impl Part {
             Self::Paths(paths) => paths.weight(),
             Self::Names(names) => names.weight(),
             Self::Headings(headings) => headings.weight(),
+            Self::Passages(table) => table.weight(),
+            Self::PassagePage(page) => page.weight(),
             Self::Properties(columns) => columns.weight(),
             Self::Tags(columns) => columns.weight(),
             Self::Tasks(rows) => rows.weight(),
@@ -125,6 +134,8 @@ accessors! {
     paths: Paths -> Paths, Paths;
     names: Names -> Names, Names;
     headings: Headings -> Headings, Headings;
+    passages: Passages -> Passages, Passages;
+    passage_page: PassagePage -> PassagePage, PassagePostings;
     properties: Properties -> Properties, Properties;
     tags: Tags -> Tags, Tags;
     tasks: Tasks -> Tasks, Tasks;
@@ -208,6 +219,14 @@ impl Layout {
         }
     }
 
+    /// The table of passages, if the segment has it.
+    pub fn passages(&self) -> Result<Option<PartRef>, FormatError> {
+        match (self.section(SectionName::Passages), self.section(SectionName::PassagePostings)) {
+            (Ok(_), Ok(_)) => self.whole(PartKind::Passages, SectionName::Passages).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// The page of records that can hold `path`, and the id of the page's first document.
     pub fn record_page(&self, path: &str) -> Result<Option<(PartRef, u32)>, FormatError> {
         let section = self.range(SectionName::Records)?;
@@ -248,7 +267,7 @@ impl Layout {
             .collect()
     }
 
-    /// Every part except the text blocks and the pages of terms, whose positions are in their tables.
+    /// Every part except the text blocks and the pages of terms and their passages, whose positions are in their tables.
     pub fn parts(&self) -> Result<Vec<PartRef>, FormatError> {
         let section = self.range(SectionName::Grams)?;
         let grams = (0..self.gram_pages.len()).filter_map(|page| self.gram_pages.range(page));
@@ -267,6 +286,7 @@ impl Layout {
         for section in FACTS.into_iter().chain([SectionName::Code]) {
             parts.extend(self.facts(section)?);
         }
+        parts.extend(self.passages()?);
         Ok(parts)
     }
 

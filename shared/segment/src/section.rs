@@ -41,6 +41,10 @@ pub enum SectionName {
     Symbols,
     /// The definitions, uses and imports of source files.
     Code,
+    /// The words of each passage of documents, and the pages of the section below. Optional.
+    Passages,
+    /// For each term the passages of documents that have it, in pages, by ordinal. Optional.
+    PassagePostings,
 }
 
 impl SectionName {
@@ -63,6 +67,8 @@ impl SectionName {
             Self::LinkLines => "link_lines",
             Self::Symbols => "symbols",
             Self::Code => "code",
+            Self::Passages => "passages",
+            Self::PassagePostings => "passage_postings",
         }
     }
 }

@@ -4,6 +4,7 @@
 //! A tag's term is `#` and the folded name of the tag. No word can be equal to it.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use bytes::Bytes;
 use fst::automaton::{Automaton, Str};
@@ -18,6 +19,7 @@ use crate::error::FormatError;
 use crate::frame::{self, Packer};
 use crate::layout::Layout;
 use crate::part_ref::{PartKind, PartRef};
+use crate::passages::{PassageWriter, starts};
 use crate::postings::{self, Postings};
 use crate::section::SectionName;
 use crate::varint;
@@ -37,6 +39,10 @@ const PAGE_BYTES: usize = 16 << 10;
 /// Most bytes of the table, decompressed.
 const MAX_TABLE_BYTES: usize = 256 << 20;
 
+/// Automata by edits; to make one takes longer than a search with it.
+static ONE_EDIT: LazyLock<LevenshteinAutomatonBuilder> = LazyLock::new(|| LevenshteinAutomatonBuilder::new(1, true));
+static TWO_EDITS: LazyLock<LevenshteinAutomatonBuilder> = LazyLock::new(|| LevenshteinAutomatonBuilder::new(2, true));
+
 /// Collects terms.
 #[derive(Default)]
 pub(crate) struct TermWriter {
@@ -46,17 +52,22 @@ pub(crate) struct TermWriter {
     open: Vec<u32>,
     /// The number of words of each document.
     lengths: Vec<u32>,
+    /// The number of words of each passage of the current document.
+    passage_words: Vec<u32>,
+    passages: PassageWriter,
 }
 
 #[derive(Default)]
 struct List {
-    /// Gaps between documents, and levels.
+    /// Gaps between documents, and levels; of documents with several passages also how many of these have the term, and the gaps between them.
     entries: Vec<u8>,
     count: u32,
     /// One more than the last document.
     next: u32,
     /// The weight in the current document.
     weight: u32,
+    /// The passages of the current document that have it.
+    passages: Vec<u16>,
 }
 
 impl TermWriter {
@@ -70,7 +81,28 @@ impl TermWriter {
         count
     }
 
-    fn term(&mut self, term: &str, weight: u32) {
+    /// Adds the words of the text of the current document, whose passages but the first begin at `starts`. Returns their number.
+    fn text(&mut self, text: &str, starts: &[usize]) -> u32 {
+        self.passage_words.resize(starts.len() + 1, 0);
+        let mut passage = 0;
+        for word in words(text) {
+            while starts.get(passage).is_some_and(|start| *start <= word.range.start) {
+                passage += 1;
+            }
+            if let Some(words) = self.passage_words.get_mut(passage) {
+                *words += 1;
+            }
+            if let Some(list) = self.term(&word.folded, TEXT)
+                && !starts.is_empty()
+                && list.passages.last().is_none_or(|last| usize::from(*last) < passage)
+            {
+                list.passages.push(passage as u16);
+            }
+        }
+        self.passage_words.iter().sum()
+    }
+
+    fn term(&mut self, term: &str, weight: u32) -> Option<&mut List> {
         let id = match self.ids.get(term) {
             Some(id) => *id,
             None => {
@@ -80,33 +112,34 @@ impl TermWriter {
                 id
             }
         };
-        if let Some(list) = self.lists.get_mut(id as usize) {
-            if list.weight == 0 {
-                self.open.push(id);
-            }
-            list.weight = list.weight.saturating_add(weight);
+        let list = self.lists.get_mut(id as usize)?;
+        if list.weight == 0 {
+            self.open.push(id);
         }
+        list.weight = list.weight.saturating_add(weight);
+        Some(list)
     }
 
-    /// Adds the next document: its text, titles, headings and tags.
+    /// Adds the next document: its text, titles, headings with their lines, and tags.
     pub(crate) fn push<'a>(
         &mut self,
         path: &VaultPath,
         text: &str,
         titles: impl Iterator<Item = &'a str>,
-        headings: impl Iterator<Item = &'a str>,
+        headings: impl Iterator<Item = (u32, &'a str)> + Clone,
         tags: impl Iterator<Item = &'a str>,
     ) {
         if is_code(path.file_name()) {
             return self.push_code(path, text);
         }
         // The digits and coordinates of a drawing are no words of anybody.
-        let length = self.words(&without_drawing(text), TEXT);
+        let text = without_drawing(text);
+        let length = self.text(&text, &starts(&text, headings.clone().map(|(line, _)| line)));
         self.words(path.stem(), TITLE);
         for title in titles {
             self.words(title, TITLE);
         }
-        for heading in headings {
+        for (_, heading) in headings {
             self.words(heading, HEADING);
         }
         for tag in tags {
@@ -140,11 +173,21 @@ impl TermWriter {
     fn close(&mut self, length: u32) {
         let document = self.lengths.len() as u32;
         self.lengths.push(length);
+        self.passages.push(&self.passage_words);
+        let has_passages = self.passages.count(document) > 0;
+        self.passage_words.clear();
         for id in self.open.drain(..) {
             if let Some(list) = self.lists.get_mut(id as usize) {
                 let level = WEIGHTS.iter().take_while(|weight| **weight <= list.weight).count();
                 varint::write(&mut list.entries, u64::from(document - list.next));
                 list.entries.push(level as u8);
+                if has_passages {
+                    varint::write(&mut list.entries, list.passages.len() as u64);
+                    let mut before = 0;
+                    for passage in list.passages.drain(..) {
+                        varint::write(&mut list.entries, u64::from(passage - std::mem::replace(&mut before, passage)));
+                    }
+                }
                 list.count += 1;
                 list.next = document + 1;
                 list.weight = 0;
@@ -152,24 +195,27 @@ impl TermWriter {
         }
     }
 
-    /// The encoded table, and the encoded section of postings.
-    pub(crate) fn finish(self, packer: &mut Packer) -> Result<(Vec<u8>, Vec<u8>), FormatError> {
+    /// The sections.
+    pub(crate) fn finish(mut self, packer: &mut Packer) -> Result<Vec<(SectionName, Vec<u8>)>, FormatError> {
         let universe = self.lengths.len() as u32;
         let mut terms: Vec<(Box<str>, u32)> = self.ids.into_iter().collect();
         terms.sort_unstable();
         let mut fst = fst::MapBuilder::memory();
         let mut pages = PageWriter::default();
-        let (mut ids, mut levels) = (Vec::new(), Vec::new());
+        let mut read = ReadList::default();
         for (ordinal, (term, id)) in (0u32..).zip(&terms) {
             let too_large = |_| FormatError::TooLarge { what: "the fst of terms" };
             fst.insert(term.as_bytes(), u64::from(ordinal)).map_err(too_large)?;
             let Some(list) = self.lists.get(*id as usize) else { continue };
-            ids.clear();
-            levels.clear();
-            list.read(&mut ids, &mut levels);
-            pages.push(&ids, &postings::encode_weighted(&ids, levels.iter().copied(), universe));
+            list.read(&self.passages, &mut read);
+            self.passages.push_term(read.passages());
+            if pages.push(&read.ids, &postings::encode_weighted(&read.ids, read.levels.iter().copied(), universe)) {
+                self.passages.close();
+            }
         }
-        pages.close();
+        if pages.close() {
+            self.passages.close();
+        }
         let mut table = Vec::new();
         varint::write(&mut table, self.lengths.len() as u64);
         self.lengths.iter().for_each(|length| varint::write(&mut table, u64::from(*length)));
@@ -180,20 +226,58 @@ impl TermWriter {
         }
         let fst = fst.into_inner().map_err(|_| FormatError::TooLarge { what: "the fst of terms" })?;
         table.extend_from_slice(&fst);
-        Ok((packer.pack(&table)?, pages.section))
+        let mut sections =
+            vec![(SectionName::TermPostings, pages.section), (SectionName::Terms, packer.pack(&table)?)];
+        if let Some((table, pages)) = self.passages.finish(packer)? {
+            sections.extend([(SectionName::Passages, table), (SectionName::PassagePostings, pages)]);
+        }
+        Ok(sections)
+    }
+}
+
+/// The entries of a list.
+#[derive(Default)]
+struct ReadList {
+    ids: Vec<u32>,
+    levels: Vec<u32>,
+    /// The passages of each document, and where those of the next one begin.
+    passages: Vec<u32>,
+    ends: Vec<usize>,
+}
+
+impl ReadList {
+    /// The documents with the passages of each that have the term.
+    fn passages(&self) -> impl Iterator<Item = (u32, &[u32])> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let ranges = starts.zip(&self.ends).map(|(start, end)| start..*end);
+        self.ids.iter().zip(ranges).map(|(id, range)| (*id, self.passages.get(range).unwrap_or_default()))
     }
 }
 
 impl List {
-    fn read(&self, ids: &mut Vec<u32>, levels: &mut Vec<u32>) {
+    fn read(&self, passages: &PassageWriter, read: &mut ReadList) {
+        let ReadList { ids, levels, passages: found, ends } = read;
+        ids.clear();
+        levels.clear();
+        found.clear();
+        ends.clear();
         let mut entries = self.entries.as_slice();
         let mut next = 0;
         while let Some(gap) = varint::read(&mut entries) {
             let Some((level, rest)) = entries.split_first() else { return };
             entries = rest;
-            ids.push(next + gap as u32);
+            let document = next + gap as u32;
+            if passages.count(document) > 0 {
+                let mut passage = 0;
+                for _ in 0..varint::read(&mut entries).unwrap_or_default() {
+                    passage += varint::read(&mut entries).unwrap_or_default() as u32;
+                    found.push(passage);
+                }
+            }
+            ids.push(document);
             levels.push(u32::from(*level));
-            next += gap as u32 + 1;
+            ends.push(found.len());
+            next = document + 1;
         }
     }
 }
@@ -215,18 +299,19 @@ struct PageWriter {
 }
 
 impl PageWriter {
-    fn push(&mut self, ids: &[u32], bits: &[u8]) {
+    /// Adds a list. Whether it is the last of its page.
+    fn push(&mut self, ids: &[u32], bits: &[u8]) -> bool {
         varint::write(&mut self.entries, ids.len() as u64);
         varint::write(&mut self.entries, bits.len() as u64);
         self.bits.extend_from_slice(bits);
         self.count += 1;
-        if self.entries.len() + self.bits.len() >= PAGE_BYTES {
-            self.close();
-        }
+        self.entries.len() + self.bits.len() >= PAGE_BYTES && self.close()
     }
 
-    fn close(&mut self) {
-        if self.count > 0 {
+    /// Ends the page, unless it has no lists.
+    fn close(&mut self) -> bool {
+        let has_lists = self.count > 0;
+        if has_lists {
             let mut page = Vec::with_capacity(self.entries.len() + self.bits.len() + 16);
             varint::write(&mut page, u64::from(self.count));
             page.append(&mut self.entries);
@@ -235,6 +320,7 @@ impl PageWriter {
             self.pages.push((std::mem::take(&mut self.count), page.len() as u32));
             self.section.extend_from_slice(&page);
         }
+        has_lists
     }
 }
 
@@ -287,21 +373,31 @@ impl Terms {
 
     /// The terms that begin with `prefix` and their ordinals, in order, at most `most`.
     pub fn with_prefix(&self, prefix: &str, most: usize) -> Vec<(String, u32)> {
-        self.matching(Str::new(prefix).starts_with(), most)
+        let mut found = Vec::new();
+        self.each_with_prefix(prefix, most, |term, ordinal| found.push((term.to_owned(), ordinal)));
+        found
     }
 
-    /// The terms that are one edit away from `term` (a character added, removed or changed, or two exchanged), in order, at most `most`.
-    pub fn one_edit_from(&self, term: &str, most: usize) -> Vec<(String, u32)> {
+    /// Calls `each` for the terms that begin with `prefix`, in order, at most `most`.
+    pub fn each_with_prefix(&self, prefix: &str, most: usize, mut each: impl FnMut(&str, u32)) {
+        let mut stream = self.fst.search(Str::new(prefix).starts_with()).into_stream();
+        for _ in 0..most {
+            let Some((term, ordinal)) = stream.next() else { return };
+            each(std::str::from_utf8(term).unwrap_or_default(), ordinal as u32);
+        }
+    }
+
+    /// The terms at most `edits` edits away from `term` (a character added, removed or changed, or two exchanged), in order, at most
+    /// `most`, each with its edits. More than two edits count as two.
+    pub fn near(&self, term: &str, edits: u8, most: usize) -> Vec<(String, u32, u8)> {
         // Not fst's own automaton, which misses edits between characters with the same first bytes.
-        let automaton = LevenshteinAutomatonBuilder::new(1, true).build_dfa(term);
-        self.matching(&automaton, most)
-    }
-
-    fn matching(&self, automaton: impl Automaton, most: usize) -> Vec<(String, u32)> {
-        let mut stream = self.fst.search(automaton).into_stream();
+        let builder = if edits < 2 { &ONE_EDIT } else { &TWO_EDITS };
+        let automaton = builder.build_dfa(term);
+        let mut stream = self.fst.search(&automaton).into_stream();
         let mut found = Vec::new();
         while let Some((term, ordinal)) = stream.next().filter(|_| found.len() < most) {
-            found.push((String::from_utf8_lossy(term).into_owned(), ordinal as u32));
+            let edits = automaton.eval(term).to_u8();
+            found.push((String::from_utf8_lossy(term).into_owned(), ordinal as u32, edits));
         }
         found
     }
@@ -320,7 +416,7 @@ impl Terms {
     pub fn page(&self, layout: &Layout, ordinal: u32) -> Result<(PartRef, u32), FormatError> {
         let outside = || FormatError::damaged(SectionName::Terms, "a page lies outside the section");
         let section = layout.range(SectionName::TermPostings)?;
-        let page = self.ordinals.partition_point(|first| *first <= ordinal).checked_sub(1).ok_or_else(outside)?;
+        let page = self.page_number(ordinal).ok_or_else(outside)?;
         let (Some(first), Some(start), Some(end)) =
             (self.ordinals.get(page), self.offsets.get(page), self.offsets.get(page + 1))
         else {
@@ -331,6 +427,11 @@ impl Terms {
             return Err(outside());
         }
         Ok((PartRef { kind: PartKind::TermPage, range }, ordinal - first))
+    }
+
+    /// The number of the page with the term `ordinal`.
+    pub fn page_number(&self, ordinal: u32) -> Option<usize> {
+        self.ordinals.partition_point(|first| *first <= ordinal).checked_sub(1)
     }
 
     /// All pages.

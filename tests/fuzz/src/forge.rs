@@ -18,7 +18,7 @@ use serde_json::json;
 use crate::input::Input;
 
 /// The sections in the order of the object, and the kind of their parts.
-pub(crate) const SECTIONS: [(&str, PartKind); 16] = [
+pub(crate) const SECTIONS: [(&str, PartKind); 18] = [
     ("text", PartKind::TextBlock),
     ("grams", PartKind::GramPage),
     ("records", PartKind::RecordPage),
@@ -35,6 +35,8 @@ pub(crate) const SECTIONS: [(&str, PartKind); 16] = [
     ("link_lines", PartKind::Facts(SectionName::LinkLines)),
     ("symbols", PartKind::Facts(SectionName::Symbols)),
     ("code", PartKind::Facts(SectionName::Code)),
+    ("passages", PartKind::Passages),
+    ("passage_postings", PartKind::PassagePage),
 ];
 
 thread_local! {
