@@ -2,7 +2,7 @@
 //! runs over their parts. No I/O: builders return bytes, and readers take them.
 //!
 //! # Layout
-//! - [`builder`]: builds a segment from documents; `gram_builder` collects its grams; `segments`: splits documents into as few segments
+//! - [`builder`]: builds a segment from documents; `gram_builder` collects its grams, `term_writer` its terms; `segments`: splits documents into as few segments
 //!   as possible.
 //! - [`layout`]: the table of contents, which lists the `section`s and has the directories of pages ([`directory`]); [`object`]: the
 //!   frame around all sections.
@@ -37,6 +37,7 @@ pub mod postings;
 pub mod record;
 mod section;
 mod segments;
+mod term_writer;
 pub mod terms;
 pub mod text;
 mod varint;

@@ -8,7 +8,9 @@ use bytes::Bytes;
 use crate::chunk::Chunks;
 use crate::code::CodeTable;
 use crate::error::FormatError;
-use crate::facts::{self, Columns, FACTS, FactWriter, LinkLines, Properties, Rows, Symbols, Tags, Tasks};
+use crate::facts::{
+    self, Anchors, Columns, FACTS, FactWriter, LinkLines, Linked, Properties, Rows, Symbols, Tags, Tasks,
+};
 use crate::frame::Packer;
 use crate::gram::{GramPage, Probe};
 use crate::headings::Headings;
@@ -60,6 +62,10 @@ pub enum Part {
     Symbols(Symbols),
     /// See [`SectionName::Code`].
     Code(CodeTable),
+    /// See [`SectionName::Linked`].
+    Linked(Linked),
+    /// See [`SectionName::Anchors`].
+    Anchors(Anchors),
 }
 
 impl Part {
@@ -103,6 +109,7 @@ impl Part {
             Self::LinkLines(rows) => rows.weight(),
             Self::Symbols(rows) => rows.weight(),
             Self::Code(table) => table.weight(),
+            Self::Linked(columns) | Self::Anchors(columns) => columns.weight(),
         }
     }
 }
@@ -142,6 +149,8 @@ accessors! {
     link_lines: LinkLines -> LinkLines, LinkLines;
     symbols: Symbols -> Symbols, Symbols;
     code: Code -> CodeTable, Code;
+    linked: Linked -> Linked, Linked;
+    anchors: Anchors -> Anchors, Anchors;
 }
 
 /// Decodes a section of facts.
@@ -153,6 +162,8 @@ fn facts_part(section: SectionName, part: &Bytes) -> Result<Part, FormatError> {
         SectionName::LinkLines => Part::LinkLines(Rows::decode(part, section)?),
         SectionName::Symbols => Part::Symbols(Rows::decode(part, section)?),
         SectionName::Code => Part::Code(CodeTable::decode(part, section)?),
+        SectionName::Linked => Part::Linked(Columns::decode(part, section)?),
+        SectionName::Anchors => Part::Anchors(Columns::decode(part, section)?),
         _ => return Err(facts::damaged(section)),
     })
 }
@@ -211,7 +222,7 @@ impl Layout {
         self.whole(PartKind::Headings, SectionName::Headings)
     }
 
-    /// A section of facts, or that of code, if the segment has it.
+    /// A section of facts, or that of code or of links, if the segment has it.
     pub fn facts(&self, section: SectionName) -> Result<Option<PartRef>, FormatError> {
         match self.section(section) {
             Ok(_) => self.whole(PartKind::Facts(section), section).map(Some),
@@ -283,7 +294,7 @@ impl Layout {
             self.names()?,
             self.headings()?,
         ]);
-        for section in FACTS.into_iter().chain([SectionName::Code]) {
+        for section in FACTS.into_iter().chain([SectionName::Code, SectionName::Linked, SectionName::Anchors]) {
             parts.extend(self.facts(section)?);
         }
         parts.extend(self.passages()?);

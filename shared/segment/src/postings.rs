@@ -34,6 +34,9 @@ const MAX_UNARY: u32 = 7;
 
 /// Writes a part of the set `0..whole`, with its size. Nothing, if the set is empty.
 pub(crate) fn write_part(writer: &mut BitWriter, ids: &[u32], whole: u32) {
+    if whole == 0 {
+        return;
+    }
     let (count, most) = (ids.len() as u32, whole.min(MAX_UNARY));
     let ones = count.min(most);
     writer.bits((1 << ones) - 1, ones);

@@ -45,6 +45,10 @@ pub enum SectionName {
     Passages,
     /// For each term the passages of documents that have it, in pages, by ordinal. Optional.
     PassagePostings,
+    /// Who links to files of a name. Optional.
+    Linked,
+    /// The words of links' texts, and the links' targets. Optional.
+    Anchors,
 }
 
 impl SectionName {
@@ -69,6 +73,8 @@ impl SectionName {
             Self::Code => "code",
             Self::Passages => "passages",
             Self::PassagePostings => "passage_postings",
+            Self::Linked => "linked",
+            Self::Anchors => "anchors",
         }
     }
 }

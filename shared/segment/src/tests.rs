@@ -122,8 +122,14 @@ proptest! {
         let built = build(&notes);
         let paths = fetch(&built, &built.layout.paths().unwrap());
         let paths = paths.paths().unwrap();
+        let names = fetch(&built, &built.layout.names().unwrap());
+        let names = names.names().unwrap();
+        prop_assert_eq!(names.named("never there.md"), [0u32; 0]);
         for (id, (path, text)) in (0u32..).zip(&notes) {
             prop_assert_eq!(paths.get(path), Some(id));
+            let name = fold::fold(VaultPath::parse(path).unwrap().file_name());
+            let named = |other: &u32| names.get(*other) == Some(name.as_bytes());
+            prop_assert_eq!(names.named(&name), (0..notes.len() as u32).filter(named).collect::<Vec<_>>());
             prop_assert_eq!(&paths.path(id).unwrap(), path);
             prop_assert_eq!(&text_of(&built, id)[..], &text[..]);
             let (found, record) = record_of(&built, path).unwrap();
@@ -240,8 +246,8 @@ proptest! {
     }
 
     #[test]
-    fn foreign_bytes_are_errors(kind in 0usize..12, bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let kinds = [SectionName::Text, SectionName::Grams, SectionName::Records, SectionName::TextBlocks, SectionName::Chunks, SectionName::Paths, SectionName::Names, SectionName::Headings, SectionName::Terms, SectionName::TermPostings, SectionName::Passages, SectionName::PassagePostings];
+    fn foreign_bytes_are_errors(kind in 0usize..14, bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let kinds = [SectionName::Text, SectionName::Grams, SectionName::Records, SectionName::TextBlocks, SectionName::Chunks, SectionName::Paths, SectionName::Names, SectionName::Headings, SectionName::Terms, SectionName::TermPostings, SectionName::Passages, SectionName::PassagePostings, SectionName::Linked, SectionName::Anchors];
         let part = part_kind(kinds[kind]);
         let sealed = Bytes::from(crate::frame::seal(bytes.clone()));
         let packed = Bytes::from(crate::frame::Packer::new().unwrap().pack(&bytes).unwrap());
@@ -269,7 +275,9 @@ fn part_kind(section: SectionName) -> crate::part::PartKind {
         | SectionName::Tasks
         | SectionName::LinkLines
         | SectionName::Symbols
-        | SectionName::Code => PartKind::Facts(section),
+        | SectionName::Code
+        | SectionName::Linked
+        | SectionName::Anchors => PartKind::Facts(section),
         SectionName::Passages => PartKind::Passages,
         SectionName::PassagePostings => PartKind::PassagePage,
     }

@@ -4,12 +4,13 @@
 //! # Layout
 //! - `matching`: pages of lines, each a `page` under way; `plan`: what the index is asked for a pattern; `regions`: the
 //!   text to look at; `pattern`: what matches there
-//! - `ranking`: pages of notes; `scores`: how they rank; `closer`: how the best do; `expression`: what words are looked for; `lists`: what the
+//! - `ranking`: pages of notes; `scores`: how they rank; `closer`: how the best do; `anchors`: what links say of them; `expression`: what words are looked for; `lists`: what the
 //!   index has of them; `language`: which words have one stem; `snippet`: what is shown of a note
 //! - `surroundings`: the lines beside one, and its page
 //! - `filter`: which paths are looked at
 //! - [`search_text`], by `relevance`, [`search_regex`], by `lines`; [`search_jsonlogic`]; [`search_vault`], which chooses among them: as obsidian-tc has them
 
+mod anchors;
 pub(crate) mod closer;
 pub(crate) mod common_words;
 pub(crate) mod expression;
@@ -78,7 +79,7 @@ pub struct Arguments {
     /// The `cursor` of the previous page, with the same arguments. All pages show the same generation.
     #[serde(default)]
     cursor: Given<Text<4096>>,
-    /// Also return how the index was used.
+    /// Also return how the index was used, and what scores are made of.
     #[serde(default)]
     explain: bool,
 }
@@ -145,7 +146,7 @@ pub struct Note {
     pub(crate) path: String,
     /// Its title: the property, else its first heading of level 1, else its name.
     pub(crate) title: String,
-    /// Its relevance for the words (BM25). Comparable within one query.
+    /// Its relevance for the words. Comparable within one query.
     pub(crate) score: f64,
     /// The heading nearest above the snippet, as `#anchor`; null if there is none.
     pub(crate) anchor: Option<String>,
@@ -170,6 +171,10 @@ pub struct Why {
     passage: f64,
     /// By the similarity of its name.
     name: f64,
+    /// By the files that link to it.
+    links: f64,
+    /// The number of these, up to 100.
+    linked_from: usize,
     /// The searched words that its text has.
     has: Vec<String>,
 }

@@ -1,5 +1,5 @@
-//! A closer look at the notes that score best: how much of the query stands in one of their passages, and how similar it is to their
-//! names. It only adds to scores, so that no other note comes before these.
+//! A closer look at the notes that score best: how much of the query stands in one of their passages, how similar it is to their
+//! names, and how many others link to them. It only adds to scores, so that no other note comes before these.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,6 +7,7 @@ use atlas_ops::error::Error;
 use atlas_ops::read::index::{DocumentRef, Index};
 use atlas_vault::words::words;
 
+use crate::search::anchors::linking;
 use crate::search::expression::Expression;
 use crate::search::lists::Lists;
 use crate::search::ranking::stem;
@@ -25,6 +26,9 @@ const IN_TEXT: f32 = 1.0;
 const IN_HEADING: f32 = 0.5;
 /// What a name equal to the query counts, compared with the best score.
 const NAME: f32 = 0.3;
+/// What a hundred links to a note add to its score; fewer less, by the logarithm.
+const LINKS: f32 = 0.05;
+const MANY_LINKS: f32 = 101.0;
 
 /// A note that scores well.
 #[derive(Debug)]
@@ -37,11 +41,14 @@ pub(crate) struct Close {
     pub(crate) by_passage: f32,
     /// What its name adds.
     pub(crate) by_name: f32,
+    /// How many others link to it, and what that adds.
+    pub(crate) linking: usize,
+    pub(crate) by_links: f32,
 }
 
 impl Close {
     pub(crate) const fn new(score: f32, document: DocumentRef, path: String) -> Self {
-        Self { score, document, path, passage: None, by_passage: 0.0, by_name: 0.0 }
+        Self { score, document, path, passage: None, by_passage: 0.0, by_name: 0.0, linking: 0, by_links: 0.0 }
     }
 }
 
@@ -83,6 +90,9 @@ pub(crate) fn look(
     for note in &mut notes {
         note.by_name = NAME * best * similarity(&asked, stem(&note.path));
         note.score += note.by_name;
+        note.linking = linking(index, note.document, &note.path)?;
+        note.by_links = note.score * LINKS * (note.linking as f32).ln_1p() / MANY_LINKS.ln();
+        note.score += note.by_links;
     }
     notes.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.path.cmp(&other.path)));
     Ok(notes)

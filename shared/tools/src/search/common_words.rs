@@ -30,11 +30,11 @@ pub(crate) const SPANISH: &[&str] = &[
 
 /// Those of French.
 pub(crate) const FRENCH: &[&str] = &[
-    "au", "aux", "avec", "ce", "ces", "cette", "comme", "comment", "dans", "de", "des", "du", "elle", "en", "est", "et",
-    "il", "ils", "je", "la", "le", "les", "leur", "lui", "ma", "mais", "me", "mes", "moi", "mon", "ne", "nos", "notre",
-    "nous", "on", "ou", "où", "par", "pas", "peut", "plus", "pour", "puis", "qu", "que", "quel", "quelle", "qui",
-    "quoi", "sa", "sans", "se", "ses", "son", "sont", "sur", "ta", "te", "tu", "un", "une", "vos", "votre", "vous", "y",
-    "à",
+    "au", "aux", "avec", "ce", "ces", "cette", "comme", "comment", "dans", "de", "des", "du", "elle", "en", "est",
+    "et", "il", "ils", "je", "la", "le", "les", "leur", "lui", "ma", "mais", "me", "mes", "moi", "mon", "ne", "nos",
+    "notre", "nous", "on", "ou", "où", "par", "pas", "peut", "plus", "pour", "puis", "qu", "que", "quel", "quelle",
+    "qui", "quoi", "sa", "sans", "se", "ses", "son", "sont", "sur", "ta", "te", "tu", "un", "une", "vos", "votre",
+    "vous", "y", "à",
 ];
 
 /// Those of Portuguese.
@@ -64,12 +64,12 @@ pub(crate) const DUTCH: &[&str] = &[
 /// Those of the other lists that several languages have, be it with other meanings.
 pub(crate) const AMBIGUOUS: &[&str] = &[
     "a", "al", "alla", "also", "am", "an", "as", "au", "aux", "com", "come", "comment", "con", "cosa", "da", "dal",
-    "dan", "das", "dat", "de", "dei", "del", "den", "der", "des", "di", "die", "do", "dos", "du", "e", "el", "en", "er",
-    "era", "es", "est", "et", "ha", "han", "hat", "he", "i", "il", "in", "is", "it", "je", "la", "las", "le", "les",
-    "lo", "los", "ma", "man", "mas", "me", "mi", "mia", "mis", "mit", "my", "no", "nos", "o", "of", "on", "op", "or",
-    "os", "ou", "over", "par", "para", "pas", "per", "plus", "por", "pour", "qui", "sa", "se", "si", "sin", "so", "son",
-    "sono", "su", "sub", "sui", "sur", "ta", "te", "the", "to", "tot", "tu", "un", "una", "uno", "us", "van", "von",
-    "vos", "was", "wat", "we", "wo", "y", "ze", "zo", "zu",
+    "dan", "das", "dat", "de", "dei", "del", "den", "der", "des", "di", "die", "do", "dos", "du", "e", "el", "en",
+    "er", "era", "es", "est", "et", "ha", "han", "hat", "he", "i", "il", "in", "is", "it", "je", "la", "las", "le",
+    "les", "lo", "los", "ma", "man", "mas", "me", "mi", "mia", "mis", "mit", "my", "no", "nos", "o", "of", "on", "op",
+    "or", "os", "ou", "over", "par", "para", "pas", "per", "plus", "por", "pour", "qui", "sa", "se", "si", "sin", "so",
+    "son", "sono", "su", "sub", "sui", "sur", "ta", "te", "the", "to", "tot", "tu", "un", "una", "uno", "us", "van",
+    "von", "vos", "was", "wat", "we", "wo", "y", "ze", "zo", "zu",
 ];
 
 /// Whether a folded word is one of English.

@@ -21,14 +21,8 @@ pub(crate) enum Language {
 }
 
 /// Those told apart by their common words.
-const TOLD: [Language; 6] = [
-    Language::Spanish,
-    Language::German,
-    Language::French,
-    Language::Portuguese,
-    Language::Italian,
-    Language::Dutch,
-];
+const TOLD: [Language; 6] =
+    [Language::Spanish, Language::German, Language::French, Language::Portuguese, Language::Italian, Language::Dutch];
 /// What a common word tells, and one that other languages have too; and the least that tells a language.
 const CLEAR: usize = 2;
 const UNCLEAR: usize = 1;

@@ -303,8 +303,8 @@ impl Lists {
             let all = if word.stem.is_empty() { &word.own } else { &word.stem };
             let is_corrected = self.corrections.iter().any(|correction| correction.word == word.token.word);
             let first = word.own.first().filter(|_| is_corrected);
-            let token =
-                first.map_or_else(|| word.token.clone(), |term| Token { word: term.word.to_string(), is_prefix: false });
+            let token = first
+                .map_or_else(|| word.token.clone(), |term| Token { word: term.word.to_string(), is_prefix: false });
             searched.push(token, worth(all) * word.share, all.iter().map(|term| &*term.word));
         }
         for token in expression.phrases.iter().flatten() {
@@ -345,11 +345,7 @@ fn joined(words: &[Token], language: Language) -> Vec<Token> {
 }
 
 /// `terms` with their pages, and the number of their documents.
-fn counts(
-    index: &Index,
-    fetched: &atlas_ops::read::index::Fetched,
-    terms: Vec<Wanted>,
-) -> Result<Vec<Term>, Error> {
+fn counts(index: &Index, fetched: &atlas_ops::read::index::Fetched, terms: Vec<Wanted>) -> Result<Vec<Term>, Error> {
     let counted = |wanted: Wanted| {
         let Wanted { segment, word, slot, list, passages, factor } = wanted;
         let passages = passages.map(|slot| fetched.get(slot)).transpose()?;
@@ -368,11 +364,7 @@ fn counts(
 }
 
 /// Like [`counts`], for terms in documents that the caller sees; limited in each segment.
-fn seen(
-    index: &Index,
-    fetched: &atlas_ops::read::index::Fetched,
-    terms: Vec<Wanted>,
-) -> Result<Vec<Term>, Error> {
+fn seen(index: &Index, fetched: &atlas_ops::read::index::Fetched, terms: Vec<Wanted>) -> Result<Vec<Term>, Error> {
     let mut terms = counts(index, fetched, terms)?;
     if !index.is_whole() {
         terms.retain(|term| term.count > 0);

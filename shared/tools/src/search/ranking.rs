@@ -42,7 +42,7 @@ pub(crate) struct Cursor {
 /// The page after `cursor`, or the first.
 pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Cursor>) -> Result<Output, Error> {
     let generation = view.generation();
-    let want = Want { headings: true, terms: true, passages: true, ..Want::default() };
+    let want = Want { names: true, headings: true, terms: true, passages: true, links: true, ..Want::default() };
     let index = Index::fetch(view, want).await?;
     let expression = &request.expression;
     let lists = Lists::fetch(&index, expression).await?;
@@ -101,7 +101,13 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
             let text = decoded(&text);
             if holds_what_it_must(expression, &candidate.close.path, &text) {
                 places.push(candidate.place);
-                page.push(SearchResult::Note(note(&index, candidate.close, &text, &searched, request.listing.explain)?));
+                page.push(SearchResult::Note(note(
+                    &index,
+                    candidate.close,
+                    &text,
+                    &searched,
+                    request.listing.explain,
+                )?));
             }
         }
     }
@@ -158,17 +164,12 @@ pub(crate) fn title<'h>(path: &str, text: &str, mut headings: impl Iterator<Item
     })
 }
 
-fn note(
-    index: &Index,
-    close: Close,
-    text: &str,
-    searched: &SearchedWords,
-    explain: bool,
-) -> Result<Note, Error> {
+fn note(index: &Index, close: Close, text: &str, searched: &SearchedWords, explain: bool) -> Result<Note, Error> {
     let headings = || Ok::<_, Error>(index.headings(close.document.segment)?.of(close.document.document));
     // A passage begins with the line of its heading.
     let starts = passage_starts(text, headings()?.map(|heading| heading.line));
-    let passage = close.passage.map(|passage| {
+    // The first passage is mostly properties: of a note for which it is the best, any line may say most.
+    let passage = close.passage.filter(|passage| *passage > 0).map(|passage| {
         let at = |passage: usize| passage.checked_sub(1).map_or(Some(0), |heading| starts.get(heading).copied());
         at(passage).unwrap_or(text.len())..at(passage + 1).unwrap_or(text.len())
     });
@@ -177,9 +178,11 @@ fn note(
     let title = title(&close.path, text, headings()?.map(|heading| (heading.level, heading.text)));
     let nearest = headings()?.take_while(|heading| heading.line as usize <= snippet.line).last();
     let why = explain.then(|| Why {
-        words: rounded(close.score - close.by_passage - close.by_name),
+        words: rounded(close.score - close.by_passage - close.by_name - close.by_links),
         passage: rounded(close.by_passage),
         name: rounded(close.by_name),
+        links: rounded(close.by_links),
+        linked_from: close.linking,
         has: searched.found(text).map(str::to_owned).collect(),
     });
     Ok(Note {

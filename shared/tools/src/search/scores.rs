@@ -1,10 +1,13 @@
 //! Scores: BM25 (Robertson and Zaragoza, 2009) over the words of a note, with higher weights in its title, tags and
-//! headings. Half of a word's score is by the word itself, half by all words with its stem; a note with more of the words scores higher.
+//! headings, and in the texts of links to it. Half of a word's score is by the word itself, half by all words with its stem; a note with more of the words scores higher.
+
+use std::collections::BTreeMap;
 
 use atlas_ops::error::Error;
 use atlas_ops::read::index::{DocumentRef, Index};
 use atlas_segment::terms::weight_of;
 
+use crate::search::anchors::anchored;
 use crate::search::expression::Expression;
 use crate::search::lists::{Lists, Term, Word};
 use crate::search::snippet::SearchedWords;
@@ -51,8 +54,11 @@ impl<'a> Scores<'a> {
             let mut postings = [Vec::new(), Vec::new()];
             for (((part, terms), worth), postings) in halves(word).into_iter().zip(&mut worths).zip(&mut postings) {
                 let mut count = 0;
+                let mut anchored = if word.is_common { BTreeMap::new() } else { anchored(index, terms)? };
                 for segment in index.segments() {
-                    let found = weighted(index, segment, terms)?;
+                    let rest = anchored.split_off(&DocumentRef { segment: segment + 1, document: 0 });
+                    let of_segment = std::mem::replace(&mut anchored, rest);
+                    let found = merged(weighted(index, segment, terms)?, of_segment);
                     let seen = |(document, _): &&(u32, f32)| index.shows(DocumentRef { segment, document: *document });
                     count += if index.is_whole() { found.len() } else { found.iter().filter(seen).count() };
                     postings.push(found);
@@ -165,6 +171,21 @@ impl<'a> Scores<'a> {
         }
         Ok(scores)
     }
+}
+
+/// `found`, with what links add.
+fn merged(mut found: Weighted, anchored: BTreeMap<DocumentRef, f32>) -> Weighted {
+    if anchored.is_empty() {
+        return found;
+    }
+    found.extend(anchored.into_iter().map(|(document, weight)| (document.document, weight)));
+    found.sort_by_key(|(document, _)| *document);
+    found.dedup_by(|next, kept| {
+        let is_same = next.0 == kept.0;
+        kept.1 += if is_same { next.1 } else { 0.0 };
+        is_same
+    });
+    found
 }
 
 /// The documents of `segment` with any of `terms`, and the sums of their weights: all terms count as one.

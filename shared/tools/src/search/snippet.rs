@@ -63,7 +63,10 @@ impl SearchedWords {
         let mut found = 0u64;
         words(text).filter_map(|word| self.index(&word.folded)).for_each(|index| found |= 1 << index);
         let has = move |index: &usize| found & (1 << index) != 0;
-        (0..self.words.len()).filter(has).filter_map(|index| self.words.get(index)).map(|(token, _)| token.word.as_str())
+        (0..self.words.len())
+            .filter(has)
+            .filter_map(|index| self.words.get(index))
+            .map(|(token, _)| token.word.as_str())
     }
 
     /// A searched word, and its weight.
