@@ -235,3 +235,21 @@ fn similarity(asked: &HashSet<Trigram>, name: &str) -> f32 {
     let both = named.iter().filter(|trigram| asked.contains(*trigram)).count();
     2.0 * both as f32 / (asked.len() + named.len()).max(1) as f32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn likeness(query: &str, name: &str) -> f32 {
+        similarity(&trigrams(query.split(' '), |_| false), name)
+    }
+
+    #[test]
+    fn a_name_is_like_a_query_by_its_trigrams() {
+        assert!((likeness("high tide", "High tide") - 1.0).abs() < f32::EPSILON);
+        assert!(likeness("high tides", "High tide") > likeness("high water", "High tide"));
+        assert!(likeness("templatr", "Templater") > 0.5 && likeness("x", "High tide") < 0.1);
+        assert!(similarity(&HashSet::new(), "").abs() < f32::EPSILON);
+        assert!(trigrams(["the", "tide"].into_iter(), |at| at == 0).iter().all(|trigram| trigram[2] != 'h'));
+    }
+}

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use atlas_ops::error::Error;
-use atlas_ops::read::index::{DocumentRef, Index, Slot, Wave};
+use atlas_ops::read::index::{DocumentRef, Fetched, Index, Slot, Wave};
 use atlas_segment::Part;
 use atlas_segment::terms::tag_term;
 use atlas_vault::words::is_unspaced;
@@ -87,6 +87,8 @@ struct WantedWord {
     is_common: bool,
     own: Vec<Wanted>,
     stem: Vec<Wanted>,
+    /// Similar terms with their edits, if all others may be in notes that the caller does not see.
+    near: Vec<(u8, Wanted)>,
     /// Whether it is not of the expression, but two neighbours of it.
     is_joined: bool,
 }
@@ -214,11 +216,15 @@ impl Lists {
             let is_common = !token.is_prefix && language.is_common(&token.word);
             let own = wanted.word(token, !is_common)?;
             let stem = if is_common { Vec::new() } else { wanted.stem(token, &stems)? };
-            words.push(WantedWord { token: token.clone(), is_common, own, stem, is_joined: false });
+            // For who does not see everything all words may be unknown, which only their postings tell.
+            let may_be_unknown = own.is_empty() && stem.is_empty() || !index.is_whole();
+            let is_similar = may_be_unknown && !is_common && token.may_be_misspelt();
+            let near = if is_similar { wanted.near(&token.word)? } else { Vec::new() };
+            words.push(WantedWord { token: token.clone(), is_common, own, stem, near, is_joined: false });
         }
         for token in joined(&expression.words, language) {
             let (own, stem) = (wanted.word(&token, true)?, wanted.stem(&token, &stems)?);
-            words.push(WantedWord { token, is_common: false, own, stem, is_joined: true });
+            words.push(WantedWord { token, is_common: false, own, stem, near: Vec::new(), is_joined: true });
         }
         let mut exact = HashMap::new();
         for token in expression.phrases.iter().chain(&expression.excluded).flatten() {
@@ -234,56 +240,33 @@ impl Lists {
         let exact = exact.into_iter().map(of_key).collect::<Result<HashMap<_, _>, Error>>()?;
         let tags = tags.into_iter().map(of_key).collect::<Result<HashMap<_, _>, Error>>()?;
         let mut lists = Self { words: Vec::new(), exact, tags, corrections: Vec::new() };
-        for WantedWord { token, is_common, own, stem, is_joined } in words {
+        for WantedWord { token, is_common, own, stem, near, is_joined } in words {
             let (own, mut stem) = (seen(own)?, seen(stem)?);
             if stem.len() == own.len() {
                 stem.clear();
             }
-            if is_joined && own.is_empty() && stem.is_empty() {
+            let is_unknown = own.is_empty() && stem.is_empty();
+            if is_unknown && is_joined {
                 continue;
             }
             let share = if is_common { COMMON } else { 1.0 };
-            lists.words.push(Word { token, is_common, share, own, stem });
+            let mut word = Word { token, is_common, share, own, stem };
+            if is_unknown {
+                lists.correct(&mut word, nearest(index, &fetched, near)?);
+            }
+            lists.words.push(word);
         }
-        lists.correct(index).await?;
         Ok(lists)
     }
 
-    /// Gives words that no note has the terms of similar ones.
-    async fn correct(&mut self, index: &Index) -> Result<(), Error> {
-        let mut wanted = TermsToFetch::new(index);
-        let mut similar = Vec::new();
-        for (at, word) in self.words.iter().enumerate() {
-            let is_unknown = word.own.is_empty() && word.stem.is_empty() && !word.is_common;
-            if is_unknown && word.token.may_be_misspelt() {
-                similar.push((at, wanted.near(&word.token.word)?));
-            }
+    /// Gives a word that no note has the terms of similar ones.
+    fn correct(&mut self, word: &mut Word, (edits, near): (u8, BTreeMap<Arc<str>, Vec<Term>>)) {
+        let instead: Vec<String> = near.keys().take(MAX_CORRECTIONS).map(|word| word.to_string()).collect();
+        if !instead.is_empty() {
+            self.corrections.push(Correction { word: word.token.word.clone(), instead });
+            word.own = near.into_values().take(MAX_CORRECTIONS).flatten().collect();
+            word.share *= if edits < 2 { 1.0 } else { TWO_EDITS };
         }
-        if similar.is_empty() {
-            return Ok(());
-        }
-        let fetched = index.load(wanted.wave).await?;
-        for (at, near) in similar {
-            let (edits, terms): (Vec<u8>, Vec<Wanted>) = near.into_iter().unzip();
-            let terms = counts(index, &fetched, terms)?;
-            let seen = edits.into_iter().zip(terms).filter(|(_, term)| index.is_whole() || term.count > 0);
-            let mut nearest = u8::MAX;
-            let mut by_word: BTreeMap<Arc<str>, Vec<Term>> = BTreeMap::new();
-            for (edits, term) in seen {
-                // The nearest come first.
-                nearest = nearest.min(edits);
-                if edits == nearest {
-                    by_word.entry(term.word.clone()).or_default().push(term);
-                }
-            }
-            let instead: Vec<String> = by_word.keys().take(MAX_CORRECTIONS).map(|word| word.to_string()).collect();
-            if let Some(word) = self.words.get_mut(at).filter(|_| !instead.is_empty()) {
-                self.corrections.push(Correction { word: word.token.word.clone(), instead });
-                word.own = by_word.into_values().take(MAX_CORRECTIONS).flatten().collect();
-                word.share *= if nearest < 2 { 1.0 } else { TWO_EDITS };
-            }
-        }
-        Ok(())
     }
 
     /// The terms of a word of a phrase.
@@ -328,6 +311,27 @@ impl Term {
     }
 }
 
+/// Of similar terms the nearest that the caller sees, by word, and their edits.
+fn nearest(
+    index: &Index,
+    fetched: &Fetched,
+    near: Vec<(u8, Wanted)>,
+) -> Result<(u8, BTreeMap<Arc<str>, Vec<Term>>), Error> {
+    let (edits, terms): (Vec<u8>, Vec<Wanted>) = near.into_iter().unzip();
+    let terms = counts(index, fetched, terms)?;
+    let seen = edits.into_iter().zip(terms).filter(|(_, term)| index.is_whole() || term.count > 0);
+    let mut nearest = u8::MAX;
+    let mut by_word: BTreeMap<Arc<str>, Vec<Term>> = BTreeMap::new();
+    for (edits, term) in seen {
+        // The nearest come first.
+        nearest = nearest.min(edits);
+        if edits == nearest {
+            by_word.entry(term.word.clone()).or_default().push(term);
+        }
+    }
+    Ok((nearest, by_word))
+}
+
 fn key(token: &Token) -> String {
     if token.is_prefix { format!("{}*", token.word) } else { token.word.clone() }
 }
@@ -345,7 +349,7 @@ fn joined(words: &[Token], language: Language) -> Vec<Token> {
 }
 
 /// `terms` with their pages, and the number of their documents.
-fn counts(index: &Index, fetched: &atlas_ops::read::index::Fetched, terms: Vec<Wanted>) -> Result<Vec<Term>, Error> {
+fn counts(index: &Index, fetched: &Fetched, terms: Vec<Wanted>) -> Result<Vec<Term>, Error> {
     let counted = |wanted: Wanted| {
         let Wanted { segment, word, slot, list, passages, factor } = wanted;
         let passages = passages.map(|slot| fetched.get(slot)).transpose()?;
@@ -364,7 +368,7 @@ fn counts(index: &Index, fetched: &atlas_ops::read::index::Fetched, terms: Vec<W
 }
 
 /// Like [`counts`], for terms in documents that the caller sees; limited in each segment.
-fn seen(index: &Index, fetched: &atlas_ops::read::index::Fetched, terms: Vec<Wanted>) -> Result<Vec<Term>, Error> {
+fn seen(index: &Index, fetched: &Fetched, terms: Vec<Wanted>) -> Result<Vec<Term>, Error> {
     let mut terms = counts(index, fetched, terms)?;
     if !index.is_whole() {
         terms.retain(|term| term.count > 0);

@@ -17,7 +17,7 @@ const K1: f32 = 1.2;
 /// … and how much a note's length counts.
 const B: f32 = 0.85;
 /// The part of a word's score that is by its stem.
-const STEM: f32 = 0.5;
+const STEM: f32 = 0.6;
 /// The part of a score that a note loses which has none of the words that count.
 const COVERAGE: f32 = 0.1;
 
