@@ -9,12 +9,12 @@ use atlas_vault::words::words;
 
 use crate::search::anchors::linking;
 use crate::search::expression::Expression;
-use crate::search::lists::Lists;
+use crate::search::lists::{Lists, Term, Word};
 use crate::search::ranking::stem;
 use crate::search::scores::{Scores, halves};
 
 /// Most notes that are looked at.
-pub(crate) const MAX_CLOSER: usize = 100;
+pub(crate) const MAX_CLOSER: usize = 64;
 /// What the best passage counts, compared with the whole note.
 const PASSAGE: f32 = 0.7;
 /// How fast a word in a passage saturates, how much the passage's length counts, and a length that counts neither way.
@@ -63,11 +63,7 @@ pub(crate) fn look(
     let mut passages = Passages::of(index, &notes)?;
     passages.add_headings(index, lists, &notes)?;
     for (at, word) in lists.words.iter().enumerate().filter(|(_, word)| !word.is_common) {
-        for (half, (worth, (_, terms))) in scores.worths(at).into_iter().zip(halves(word)).enumerate() {
-            if worth > 0.0 {
-                passages.add(index, (at, half), worth, terms)?;
-            }
-        }
+        passages.add(index, at, word, scores.worths(at))?;
     }
     for (note, of_note) in notes.iter_mut().zip(&passages.of) {
         let own = passages.scores.get(of_note.clone()).unwrap_or_default();
@@ -168,46 +164,58 @@ impl Passages {
         Ok(())
     }
 
-    /// Adds the score of a word, by one kind of its terms.
-    fn add(
-        &mut self,
-        index: &Index,
-        kind: (usize, usize),
-        worth: f32,
-        terms: &[crate::search::lists::Term],
-    ) -> Result<(), Error> {
-        let mut having: HashSet<usize> = HashSet::new();
+    /// Adds the score of a word.
+    fn add(&mut self, index: &Index, at: usize, word: &Word, worths: [f32; 2]) -> Result<(), Error> {
+        // Those of the stem include the word's own, so that each is read once.
+        let terms = if word.stem.is_empty() { &word.own } else { &word.stem };
+        let is_own = |term: &Term| word.own.iter().any(|own| own.segment == term.segment && own.word == term.word);
+        let mut having = [vec![false; self.norms.len()], vec![false; self.norms.len()]];
+        let [own, stem] = &mut having;
         for term in terms {
-            let segment = term.segment;
-            let table = index.passages(segment)?;
+            let (is_own, is_stem) = (is_own(term), !word.stem.is_empty());
+            self.each_having(index, term, |passage| {
+                for (having, is_of_kind) in [(&mut *own, is_own), (&mut *stem, is_stem)] {
+                    if let Some(having) = having.get_mut(passage).filter(|_| is_of_kind) {
+                        *having = true;
+                    }
+                }
+            })?;
+        }
+        for (half, (having, worth)) in having.iter().zip(worths).enumerate() {
+            let in_headings = self.in_headings.get(&(at, half));
+            for (passage, _) in having.iter().enumerate().filter(|(_, has)| **has) {
+                let in_heading = in_headings.is_some_and(|passages| passages.contains(&passage));
+                let weight = if in_heading { IN_TEXT + IN_HEADING } else { IN_TEXT };
+                if let (Some(score), Some(norm)) = (self.scores.get_mut(passage), self.norms.get(passage)) {
+                    *score += worth * weight * (K1 + 1.0) / (weight + norm);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `each` for the passages that have a term.
+    fn each_having(&self, index: &Index, term: &Term, mut each: impl FnMut(usize)) -> Result<(), Error> {
+        let segment = term.segment;
+        let of_document = |document| self.range(DocumentRef { segment, document });
+        let table = index.passages(segment)?;
+        let documents = term.postings(index)?.map(|(document, _)| document);
+        if let (Some(table), Some(page)) = (table, &term.passages) {
             let mut alone = Vec::new();
-            let documents = term.postings(index)?.map(|(document, _)| document).inspect(|document| {
-                if table.is_none_or(|table| table.of(*document).is_empty()) {
+            let several = documents.inspect(|document| {
+                if table.of(*document).is_empty() {
                     alone.push(*document);
                 }
             });
-            match (table, &term.passages) {
-                (Some(table), Some(page)) => {
-                    let page = page.passage_page()?;
-                    page.each(term.list, documents, table, |document, found| {
-                        if let Some(range) = self.range(DocumentRef { segment, document }) {
-                            let all = found.iter().map(|passage| range.start + *passage as usize);
-                            having.extend(all.filter(|passage| *passage < range.end));
-                        }
-                    });
+            page.passage_page()?.each(term.list, several, table, |document, found| {
+                if let Some(range) = of_document(document) {
+                    let all = found.iter().map(|passage| range.start + *passage as usize);
+                    all.filter(|passage| *passage < range.end).for_each(&mut each);
                 }
-                _ => documents.for_each(drop),
-            }
-            let alone = alone.into_iter().filter_map(|document| self.range(DocumentRef { segment, document }));
-            having.extend(alone.map(|range| range.start));
-        }
-        let in_headings = self.in_headings.get(&kind);
-        for passage in having {
-            let in_heading = in_headings.is_some_and(|passages| passages.contains(&passage));
-            let weight = if in_heading { IN_TEXT + IN_HEADING } else { IN_TEXT };
-            if let (Some(score), Some(norm)) = (self.scores.get_mut(passage), self.norms.get(passage)) {
-                *score += worth * weight * (K1 + 1.0) / (weight + norm);
-            }
+            });
+            alone.into_iter().filter_map(of_document).for_each(|range| each(range.start));
+        } else {
+            documents.filter_map(of_document).for_each(|range| each(range.start));
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Scores: BM25 (Robertson and Zaragoza, 2009) over the words of a note, with higher weights in its title, tags and
-//! headings, and in the texts of links to it. Half of a word's score is by the word itself, half by all words with its stem; a note with more of the words scores higher.
+//! headings, and in the texts of links to it. A part of a word's score is by the word itself, the rest by all words with its stem; a note
+//! with more of the words scores higher.
 
 use std::collections::BTreeMap;
 
