@@ -222,7 +222,8 @@ impl Lists {
             let near = if is_similar { wanted.near(&token.word)? } else { Vec::new() };
             words.push(WantedWord { token: token.clone(), is_common, own, stem, near, is_joined: false });
         }
-        for token in joined(&expression.words, language) {
+        let neighbours = if expression.is_as_written { expression.words.as_slice() } else { &[] };
+        for token in joined(neighbours, language) {
             let (own, stem) = (wanted.word(&token, true)?, wanted.stem(&token, &stems)?);
             words.push(WantedWord { token, is_common: false, own, stem, near: Vec::new(), is_joined: true });
         }
