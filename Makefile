@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run install quick about-test test test-all test-mcp generated check watch bench fuzz package release-workflow pin-images deploy deploy-local setup setup-tools setup-fuse setup-browser setup-localstack setup-minio setup-mcp setup-infra setup-deny setup-release setup-bench setup-fuzz
+.PHONY: help run install quick about-test test test-all test-mcp generated check watch bench eval fuzz package release-workflow pin-images deploy deploy-local setup setup-tools setup-fuse setup-browser setup-localstack setup-minio setup-mcp setup-infra setup-deny setup-release setup-bench setup-fuzz
 
 # A copy, since what agents write comes into it.
 VAULT ?= .atlas-store/demo
@@ -11,6 +11,7 @@ PORT ?= 3737
 STORE ?=
 ARCH ?= x86_64
 SECONDS ?= 60
+EVAL ?= $(wildcard ../shared/eval)
 export VAULT PORT STORE ARCH
 
 FUNCTIONS := context find search query note bridge mcp ui
@@ -85,6 +86,10 @@ bench: setup-bench ## Run the benchmarks and print one table: make bench ATLAS_C
 	cargo bench --locked --package atlas-tests
 	cargo bench --locked --manifest-path tests/benches/peers/Cargo.toml --target-dir "$${CARGO_TARGET_DIR:-target}"
 	python3 tests/benches/processes.py "$${CARGO_TARGET_DIR:-target}"
+
+eval: ## Measure how good search is, by judged queries and by links: make eval [EVAL=../shared/eval] [ATLAS_CORPORA=folder] [BEFORE=another atlas]
+	cargo build --release --locked --package atlas --bin atlas
+	python3 tests/eval/run.py "$${CARGO_TARGET_DIR:-target}/release/atlas" $(if $(EVAL),--sets "$(EVAL)") $(if $(ATLAS_CORPORA),--corpora "$(ATLAS_CORPORA)") $(if $(BEFORE),--before "$(BEFORE)")
 
 fuzz: setup-fuzz ## Fuzz every reader of foreign bytes, with Rust nightly: make fuzz [SECONDS=60 for each]
 	tests/fuzz/run.sh $(SECONDS)

@@ -6,6 +6,7 @@ mod context;
 mod cors;
 mod events;
 mod find;
+mod forms;
 mod keyed;
 mod merged;
 mod moves;

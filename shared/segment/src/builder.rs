@@ -8,7 +8,7 @@ use crate::chunk::ChunkWriter;
 use crate::code::{Code, CodeWriter};
 use crate::directory::{GramDirectory, KeyDirectory};
 use crate::error::FormatError;
-use crate::facts::FactWriter;
+use crate::facts::{AnchorWriter, FactWriter};
 use crate::frame::{self, Packer};
 use crate::gram::MAX_BYTES;
 use crate::gram_builder::GramBuilder;
@@ -16,7 +16,7 @@ use crate::headings::HeadingWriter;
 use crate::layout::{FORMAT_VERSION, Layout, Section, SectionName};
 use crate::object;
 use crate::record::{self, Kind, Link, LinkKind, Record};
-use crate::terms::TermWriter;
+use crate::term_writer::TermWriter;
 use crate::text::{self, MAX_TEXT_BYTES, TextWriter};
 
 /// A writer starts a new segment when this one reaches about this many bytes.
@@ -94,6 +94,7 @@ pub struct Builder {
     names: Vec<u8>,
     headings: HeadingWriter,
     facts: FactWriter,
+    anchors: AnchorWriter,
     code: CodeWriter,
     documents: u32,
     notes: u32,
@@ -122,6 +123,7 @@ impl Builder {
             names: Vec::new(),
             headings: HeadingWriter::new(),
             facts: FactWriter::default(),
+            anchors: AnchorWriter::default(),
             code: CodeWriter::default(),
             documents: 0,
             notes: 0,
@@ -198,6 +200,7 @@ impl Builder {
                 self.terms.push(document.path, &decoded, [].into_iter(), [].into_iter(), [].into_iter());
                 let links = atlas_vault::links(document.path, &decoded);
                 self.facts.text(id, &links, &decoded);
+                self.anchors.push(id, &links);
                 record.links = inner_links(links);
             }
             Kind::Attachment if has_found_text => {
@@ -228,9 +231,10 @@ impl Builder {
         record.tags = tags.map(str::to_owned).collect();
         let title = note.properties().and_then(|properties| properties.get("title")?.as_str());
         let aliases = note.aliases.iter().map(String::as_str);
-        let headings = note.headings.iter().map(|heading| heading.text.as_str());
+        let headings = note.headings.iter().map(|heading| (heading.line, heading.text.as_str()));
         self.terms.push(path, text, title.into_iter().chain(aliases), headings, record.tags.iter().map(String::as_str));
         self.facts.note(id, &note, text);
+        self.anchors.push(id, &note.links);
         record.aliases = note.aliases;
         record.links = inner_links(note.links);
     }
@@ -318,32 +322,32 @@ impl Builder {
         let chunks = self.chunks.finish(&mut self.packer)?;
         let paths = self.paths.into_inner().map_err(|_| FormatError::TooLarge { what: "the fst of paths" })?;
         let names = self.packer.pack(&self.names)?;
-        let (terms, term_postings) = self.terms.finish(&mut self.packer)?;
+        let terms = self.terms.finish(&mut self.packer)?;
         let headings = self.headings.finish(&mut self.packer)?;
         let facts = self.facts.finish(&mut self.packer)?;
+        let anchors = self.anchors.finish(&mut self.packer)?;
         let code = self.code.finish(&mut self.packer)?.map(|code| (SectionName::Code, code));
         let text_bytes = u64::from(self.text.length());
         let mut object = object::Writer::new();
-        let sections = [
-            (SectionName::Text, self.text.packed),
-            (SectionName::Grams, grams),
-            (SectionName::Records, self.records),
-            (SectionName::TermPostings, term_postings),
-            (SectionName::Terms, terms),
-            (SectionName::TextBlocks, blocks),
-            (SectionName::Chunks, chunks),
-            (SectionName::Paths, frame::seal(paths)),
-            (SectionName::Names, names),
-            (SectionName::Headings, headings),
-        ]
-        .into_iter()
-        .chain(facts)
-        .chain(code)
-        .map(|(name, bytes)| {
-            let (offset, length) = object.append(&bytes);
-            (name.as_str().to_owned(), Section { offset, length })
-        })
-        .collect();
+        let sections =
+            [(SectionName::Text, self.text.packed), (SectionName::Grams, grams), (SectionName::Records, self.records)]
+                .into_iter()
+                .chain(terms)
+                .chain([
+                    (SectionName::TextBlocks, blocks),
+                    (SectionName::Chunks, chunks),
+                    (SectionName::Paths, frame::seal(paths)),
+                    (SectionName::Names, names),
+                    (SectionName::Headings, headings),
+                ])
+                .chain(facts)
+                .chain(code)
+                .chain(anchors)
+                .map(|(name, bytes)| {
+                    let (offset, length) = object.append(&bytes);
+                    (name.as_str().to_owned(), Section { offset, length })
+                })
+                .collect();
         let layout = Layout {
             version: FORMAT_VERSION,
             bytes: object.len(),

@@ -1,6 +1,7 @@
 //! Facts from the texts of notes, each with its document: properties, tags, tasks, the lines of links, symbols, inline fields, list
 //! items. These sections are optional: a [`FactWriter`] can rebuild them from a segment's texts.
 
+mod anchors;
 mod columns;
 mod lists;
 mod rows;
@@ -9,6 +10,8 @@ use atlas_vault::{Link, Note, symbol};
 use bincode::{Decode, Encode};
 use serde_json::Value;
 
+pub(crate) use anchors::AnchorWriter;
+pub use anchors::Targets;
 pub use columns::{Column, Columns};
 pub use lists::{ItemLink, ListItem};
 pub use rows::Rows;
@@ -41,6 +44,10 @@ pub type Tags = Columns<TagPlaces>;
 pub type Tasks = Rows<Task>;
 /// For each link of a record, in order: its line, counted from 0.
 pub type LinkLines = Rows<u32>;
+/// By the folded name of a file: who links to it, with the folders that the links name.
+pub type Linked = Columns<Targets>;
+/// By word: whose links have it in their texts, with the targets of these links, folded.
+pub type Anchors = Columns<Targets>;
 /// Symbols that code defines.
 pub type Symbols = Rows<Symbol>;
 /// The inline fields of notes, by name as it is written: the texts of their values, in order. Those of tasks are the tasks' own.

@@ -2,12 +2,12 @@
 //! runs over their parts. No I/O: builders return bytes, and readers take them.
 //!
 //! # Layout
-//! - [`builder`]: builds a segment from documents; `gram_builder` collects its grams; `segments`: splits documents into as few segments
+//! - [`builder`]: builds a segment from documents; `gram_builder` collects its grams, `term_writer` its terms; `segments`: splits documents into as few segments
 //!   as possible.
 //! - [`layout`]: the table of contents, which lists the `section`s and has the directories of pages ([`directory`]); [`object`]: the
 //!   frame around all sections.
 //! - [`part`]: the unit that is fetched, checked, decoded and cached; `part_ref`: names a part; `frame`: its checksum and compression.
-//! - [`text`], [`chunk`], [`record`], [`paths`], [`headings`], [`gram`], [`terms`], [`facts`], [`code`]: the sections.
+//! - [`text`], [`chunk`], [`record`], [`paths`], [`headings`], [`gram`], [`terms`], [`passages`], [`facts`], [`code`]: the sections.
 //! - [`postings`], `varint`, `lines`: encodings of sets, numbers and many strings; [`candidates()`]: combines sets of grams into matching
 //!   chunks.
 //!
@@ -31,11 +31,13 @@ mod lines;
 pub mod object;
 pub mod part;
 mod part_ref;
+pub mod passages;
 pub mod paths;
 pub mod postings;
 pub mod record;
 mod section;
 mod segments;
+mod term_writer;
 pub mod terms;
 pub mod text;
 mod varint;

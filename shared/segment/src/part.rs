@@ -9,13 +9,14 @@ use crate::chunk::Chunks;
 use crate::code::CodeTable;
 use crate::error::FormatError;
 use crate::facts::{
-    self, Columns, FACTS, FactWriter, Fields, LinkLines, Lists, Properties, Rows, Symbols, Tags, Tasks,
+    self, Anchors, Columns, FACTS, FactWriter, Fields, LinkLines, Linked, Lists, Properties, Rows, Symbols, Tags, Tasks,
 };
 use crate::frame::Packer;
 use crate::gram::{GramPage, Probe};
 use crate::headings::Headings;
 use crate::layout::Layout;
 pub use crate::part_ref::{PartKind, PartRef};
+use crate::passages::{PassagePage, Passages};
 use crate::paths::{Names, Paths};
 use crate::record::{RecordPage, TextSpan};
 use crate::section::SectionName;
@@ -45,6 +46,10 @@ pub enum Part {
     Names(Names),
     /// See [`PartKind::Headings`].
     Headings(Headings),
+    /// See [`PartKind::Passages`].
+    Passages(Passages),
+    /// See [`PartKind::PassagePage`].
+    PassagePage(PassagePage),
     /// See [`SectionName::Properties`].
     Properties(Properties),
     /// See [`SectionName::Tags`].
@@ -61,6 +66,10 @@ pub enum Part {
     Lists(Lists),
     /// See [`SectionName::Code`].
     Code(CodeTable),
+    /// See [`SectionName::Linked`].
+    Linked(Linked),
+    /// See [`SectionName::Anchors`].
+    Anchors(Anchors),
 }
 
 impl Part {
@@ -77,6 +86,8 @@ impl Part {
             PartKind::Paths => Self::Paths(Paths::decode(bytes)?),
             PartKind::Names => Self::Names(Names::decode(bytes)?),
             PartKind::Headings => Self::Headings(Headings::decode(bytes)?),
+            PartKind::Passages => Self::Passages(Passages::decode(bytes)?),
+            PartKind::PassagePage => Self::PassagePage(PassagePage::decode(bytes)?),
             PartKind::Facts(section) => facts_part(section, bytes)?,
         })
     }
@@ -94,6 +105,8 @@ impl Part {
             Self::Paths(paths) => paths.weight(),
             Self::Names(names) => names.weight(),
             Self::Headings(headings) => headings.weight(),
+            Self::Passages(table) => table.weight(),
+            Self::PassagePage(page) => page.weight(),
             Self::Properties(columns) => columns.weight(),
             Self::Tags(columns) => columns.weight(),
             Self::Tasks(rows) => rows.weight(),
@@ -102,6 +115,7 @@ impl Part {
             Self::Fields(columns) => columns.weight(),
             Self::Lists(rows) => rows.weight(),
             Self::Code(table) => table.weight(),
+            Self::Linked(columns) | Self::Anchors(columns) => columns.weight(),
         }
     }
 }
@@ -133,6 +147,8 @@ accessors! {
     paths: Paths -> Paths, Paths;
     names: Names -> Names, Names;
     headings: Headings -> Headings, Headings;
+    passages: Passages -> Passages, Passages;
+    passage_page: PassagePage -> PassagePage, PassagePostings;
     properties: Properties -> Properties, Properties;
     tags: Tags -> Tags, Tags;
     tasks: Tasks -> Tasks, Tasks;
@@ -141,6 +157,8 @@ accessors! {
     fields: Fields -> Fields, Fields;
     lists: Lists -> Lists, Lists;
     code: Code -> CodeTable, Code;
+    linked: Linked -> Linked, Linked;
+    anchors: Anchors -> Anchors, Anchors;
 }
 
 /// Decodes a section of facts.
@@ -154,6 +172,8 @@ fn facts_part(section: SectionName, part: &Bytes) -> Result<Part, FormatError> {
         SectionName::Fields => Part::Fields(Columns::decode(part, section)?),
         SectionName::Lists => Part::Lists(Rows::decode(part, section)?),
         SectionName::Code => Part::Code(CodeTable::decode(part, section)?),
+        SectionName::Linked => Part::Linked(Columns::decode(part, section)?),
+        SectionName::Anchors => Part::Anchors(Columns::decode(part, section)?),
         _ => return Err(facts::damaged(section)),
     })
 }
@@ -212,11 +232,19 @@ impl Layout {
         self.whole(PartKind::Headings, SectionName::Headings)
     }
 
-    /// A section of facts, or that of code, if the segment has it.
+    /// A section of facts, or that of code or of links, if the segment has it.
     pub fn facts(&self, section: SectionName) -> Result<Option<PartRef>, FormatError> {
         match self.section(section) {
             Ok(_) => self.whole(PartKind::Facts(section), section).map(Some),
             Err(_) => Ok(None),
+        }
+    }
+
+    /// The table of passages, if the segment has it.
+    pub fn passages(&self) -> Result<Option<PartRef>, FormatError> {
+        match (self.section(SectionName::Passages), self.section(SectionName::PassagePostings)) {
+            (Ok(_), Ok(_)) => self.whole(PartKind::Passages, SectionName::Passages).map(Some),
+            _ => Ok(None),
         }
     }
 
@@ -260,7 +288,7 @@ impl Layout {
             .collect()
     }
 
-    /// Every part except the text blocks and the pages of terms, whose positions are in their tables.
+    /// Every part except the text blocks and the pages of terms and their passages, whose positions are in their tables.
     pub fn parts(&self) -> Result<Vec<PartRef>, FormatError> {
         let section = self.range(SectionName::Grams)?;
         let grams = (0..self.gram_pages.len()).filter_map(|page| self.gram_pages.range(page));
@@ -276,9 +304,10 @@ impl Layout {
             self.names()?,
             self.headings()?,
         ]);
-        for section in FACTS.into_iter().chain([SectionName::Code]) {
+        for section in FACTS.into_iter().chain([SectionName::Code, SectionName::Linked, SectionName::Anchors]) {
             parts.extend(self.facts(section)?);
         }
+        parts.extend(self.passages()?);
         Ok(parts)
     }
 

@@ -27,6 +27,10 @@ pub enum PartKind {
     Names,
     /// The headings.
     Headings,
+    /// The table of passages.
+    Passages,
+    /// One page of terms' passages.
+    PassagePage,
     /// A section of [`facts`](crate::facts).
     Facts(SectionName),
 }

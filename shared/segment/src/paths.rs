@@ -156,31 +156,49 @@ impl std::fmt::Debug for Paths {
 
 /// The folded file name of every document, by document id.
 #[derive(Debug)]
-pub struct Names(LineStrings);
+pub struct Names {
+    lines: LineStrings,
+    /// The documents by name; made when a name is first looked up.
+    by_name: OnceLock<Vec<u32>>,
+}
 
 impl Names {
     pub(crate) fn decode(part: &Bytes) -> Result<Self, FormatError> {
         let names = frame::unpack(part, SectionName::Names, MAX_NAMES_BYTES)?;
-        Ok(Self(LineStrings::new(names, SectionName::Names)?))
+        Ok(Self { lines: LineStrings::new(names, SectionName::Names)?, by_name: OnceLock::new() })
     }
 
     /// The documents, ascending, whose folded name contains `folded`.
     pub fn holding<'a>(&'a self, folded: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
-        self.0.holding(folded)
+        self.lines.holding(folded)
+    }
+
+    /// The documents with this folded name, ascending.
+    pub fn named(&self, folded: &str) -> &[u32] {
+        let all = self.by_name.get_or_init(|| {
+            let mut all: Vec<u32> = (0..self.lines.len() as u32).collect();
+            // Stable, so that equal names stay in order.
+            all.sort_by(|one, other| self.get(*one).cmp(&self.get(*other)));
+            all
+        });
+        let folded = Some(folded.as_bytes());
+        let from = all.partition_point(|document| self.get(*document) < folded);
+        let until = all.partition_point(|document| self.get(*document) <= folded);
+        all.get(from..until).unwrap_or_default()
     }
 
     /// The documents, ascending, whose folded name is one of `folded`.
     pub fn among<'a>(&'a self, folded: &'a HashSet<String>) -> impl Iterator<Item = u32> + 'a {
-        self.0.among(folded)
+        self.lines.among(folded)
     }
 
     /// The folded name of `document`.
     pub fn get(&self, document: u32) -> Option<&[u8]> {
-        self.0.get(document)
+        self.lines.get(document)
     }
 
     pub(crate) fn weight(&self) -> usize {
-        self.0.weight()
+        self.lines.weight() + self.lines.len() * 4
     }
 }
 

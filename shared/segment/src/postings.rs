@@ -29,6 +29,35 @@ pub(crate) fn encode_weighted(ids: &[u32], weights: impl Iterator<Item = u32>, u
 /// The largest weight.
 pub(crate) const MAX_WEIGHT: u32 = 8;
 
+/// A part of a small set has up to this many ids in unary.
+const MAX_UNARY: u32 = 7;
+
+/// Writes a part of the set `0..whole`, with its size. Nothing, if the set is empty.
+pub(crate) fn write_part(writer: &mut BitWriter, ids: &[u32], whole: u32) {
+    if whole == 0 {
+        return;
+    }
+    let (count, most) = (ids.len() as u32, whole.min(MAX_UNARY));
+    let ones = count.min(most);
+    writer.bits((1 << ones) - 1, ones);
+    if ones < most {
+        writer.bits(0, 1);
+    } else if whole > most {
+        writer.number(count - most, whole - most + 1);
+    }
+    write_ids(writer, ids, 0, whole);
+}
+
+/// Reads into `ids` what [`write_part`] wrote. Damaged bits yield wrong ids, but never one outside the set.
+pub(crate) fn read_part(reader: &mut BitReader<'_>, whole: u32, ids: &mut Vec<u32>) {
+    let most = whole.min(MAX_UNARY);
+    let ones = reader.ones(most);
+    let more = if ones == most && whole > most { reader.number(whole - most + 1) } else { 0 };
+    ids.clear();
+    ids.resize((ones + more).min(whole) as usize, 0);
+    read_ids(reader, ids, 0, whole);
+}
+
 /// An encoded set.
 #[derive(Clone, Copy, Debug)]
 pub struct Postings<'a> {
@@ -54,7 +83,7 @@ impl<'a> Postings<'a> {
     }
 
     fn read(&self) -> (Vec<u32>, BitReader<'a>) {
-        let mut reader = BitReader { bytes: self.bits, at: 0 };
+        let mut reader = BitReader::new(self.bits);
         let mut ids = vec![0; self.count as usize];
         read_ids(&mut reader, &mut ids, 0, self.universe);
         (ids, reader)
@@ -110,8 +139,8 @@ const fn truncated(range: u32) -> (u32, u32) {
 }
 
 #[derive(Default)]
-struct BitWriter {
-    bytes: Vec<u8>,
+pub(crate) struct BitWriter {
+    pub(crate) bytes: Vec<u8>,
     used: u32,
 }
 
@@ -148,12 +177,16 @@ impl BitWriter {
     }
 }
 
-struct BitReader<'a> {
+pub(crate) struct BitReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl BitReader<'_> {
+impl<'a> BitReader<'a> {
+    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
     /// The next bits, with zeros past the end; at least 57 of them are valid.
     fn peek(&self) -> u64 {
         let byte = self.at / 8;

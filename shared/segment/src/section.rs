@@ -45,6 +45,14 @@ pub enum SectionName {
     Lists,
     /// The definitions, uses and imports of source files.
     Code,
+    /// The words of each passage of documents, and the pages of the section below. Optional.
+    Passages,
+    /// For each term the passages of documents that have it, in pages, by ordinal. Optional.
+    PassagePostings,
+    /// Who links to files of a name. Optional.
+    Linked,
+    /// The words of links' texts, and the links' targets. Optional.
+    Anchors,
 }
 
 impl SectionName {
@@ -69,6 +77,10 @@ impl SectionName {
             Self::Fields => "fields",
             Self::Lists => "lists",
             Self::Code => "code",
+            Self::Passages => "passages",
+            Self::PassagePostings => "passage_postings",
+            Self::Linked => "linked",
+            Self::Anchors => "anchors",
         }
     }
 }

@@ -3,239 +3,36 @@
 //!
 //! A tag's term is `#` and the folded name of the tag. No word can be equal to it.
 
-use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use bytes::Bytes;
 use fst::automaton::{Automaton, Str};
 use fst::{IntoStreamer, Streamer};
 use levenshtein_automata::LevenshteinAutomatonBuilder;
 
-use atlas_vault::excalidraw::without_drawing;
-use atlas_vault::file_kind::is_code;
-use atlas_vault::{VaultPath, fold, words};
+use atlas_vault::fold;
 
 use crate::error::FormatError;
-use crate::frame::{self, Packer};
+use crate::frame;
 use crate::layout::Layout;
 use crate::part_ref::{PartKind, PartRef};
 use crate::postings::{self, Postings};
 use crate::section::SectionName;
 use crate::varint;
 
-/// The weight of an occurrence in the text, and the extra weights of one in a heading, a tag and a title (the file's name, the property
-/// `title`, or an alias).
-const TEXT: u32 = 1;
-const HEADING: u32 = 2;
-const TAG: u32 = 3;
-const TITLE: u32 = 5;
-
 /// The weights that are stored, by level. A document's weight for a term is rounded down to one of these.
-const WEIGHTS: [u32; postings::MAX_WEIGHT as usize] = [1, 2, 3, 5, 8, 13, 24, 48];
+pub(crate) const WEIGHTS: [u32; postings::MAX_WEIGHT as usize] = [1, 2, 3, 5, 8, 13, 24, 48];
 
-/// A page ends when it reaches this many bytes.
-const PAGE_BYTES: usize = 16 << 10;
 /// Most bytes of the table, decompressed.
 const MAX_TABLE_BYTES: usize = 256 << 20;
 
-/// Collects terms.
-#[derive(Default)]
-pub(crate) struct TermWriter {
-    ids: HashMap<Box<str>, u32, foldhash::fast::FixedState>,
-    lists: Vec<List>,
-    /// The terms of the current document.
-    open: Vec<u32>,
-    /// The number of words of each document.
-    lengths: Vec<u32>,
-}
-
-#[derive(Default)]
-struct List {
-    /// Gaps between documents, and levels.
-    entries: Vec<u8>,
-    count: u32,
-    /// One more than the last document.
-    next: u32,
-    /// The weight in the current document.
-    weight: u32,
-}
-
-impl TermWriter {
-    /// Adds the words of a text of the current document, each with `weight`. Returns their number.
-    fn words(&mut self, text: &str, weight: u32) -> u32 {
-        let mut count = 0;
-        for word in words(text) {
-            self.term(&word.folded, weight);
-            count += 1;
-        }
-        count
-    }
-
-    fn term(&mut self, term: &str, weight: u32) {
-        let id = match self.ids.get(term) {
-            Some(id) => *id,
-            None => {
-                let id = self.lists.len() as u32;
-                self.ids.insert(term.into(), id);
-                self.lists.push(List::default());
-                id
-            }
-        };
-        if let Some(list) = self.lists.get_mut(id as usize) {
-            if list.weight == 0 {
-                self.open.push(id);
-            }
-            list.weight = list.weight.saturating_add(weight);
-        }
-    }
-
-    /// Adds the next document: its text, titles, headings and tags.
-    pub(crate) fn push<'a>(
-        &mut self,
-        path: &VaultPath,
-        text: &str,
-        titles: impl Iterator<Item = &'a str>,
-        headings: impl Iterator<Item = &'a str>,
-        tags: impl Iterator<Item = &'a str>,
-    ) {
-        if is_code(path.file_name()) {
-            return self.push_code(path, text);
-        }
-        // The digits and coordinates of a drawing are no words of anybody.
-        let length = self.words(&without_drawing(text), TEXT);
-        self.words(path.stem(), TITLE);
-        for title in titles {
-            self.words(title, TITLE);
-        }
-        for heading in headings {
-            self.words(heading, HEADING);
-        }
-        for tag in tags {
-            self.words(tag, TAG);
-            self.term(&tag_term(tag), 1);
-        }
-        self.close(length);
-    }
-
-    /// Adds source code, including the parts of its identifiers and the names of its folders.
-    fn push_code(&mut self, path: &VaultPath, text: &str) {
-        let mut length = 0;
-        for word in words::code_words(text) {
-            self.term(&word.folded, TEXT);
-            length += 1;
-        }
-        for word in words::code_words(path.stem()) {
-            self.term(&word.folded, TITLE);
-        }
-        for word in words::code_words(path.folder().unwrap_or_default()) {
-            self.term(&word.folded, HEADING);
-        }
-        self.close(length);
-    }
-
-    /// Adds a document without terms.
-    pub(crate) fn skip(&mut self) {
-        self.close(0);
-    }
-
-    fn close(&mut self, length: u32) {
-        let document = self.lengths.len() as u32;
-        self.lengths.push(length);
-        for id in self.open.drain(..) {
-            if let Some(list) = self.lists.get_mut(id as usize) {
-                let level = WEIGHTS.iter().take_while(|weight| **weight <= list.weight).count();
-                varint::write(&mut list.entries, u64::from(document - list.next));
-                list.entries.push(level as u8);
-                list.count += 1;
-                list.next = document + 1;
-                list.weight = 0;
-            }
-        }
-    }
-
-    /// The encoded table, and the encoded section of postings.
-    pub(crate) fn finish(self, packer: &mut Packer) -> Result<(Vec<u8>, Vec<u8>), FormatError> {
-        let universe = self.lengths.len() as u32;
-        let mut terms: Vec<(Box<str>, u32)> = self.ids.into_iter().collect();
-        terms.sort_unstable();
-        let mut fst = fst::MapBuilder::memory();
-        let mut pages = PageWriter::default();
-        let (mut ids, mut levels) = (Vec::new(), Vec::new());
-        for (ordinal, (term, id)) in (0u32..).zip(&terms) {
-            let too_large = |_| FormatError::TooLarge { what: "the fst of terms" };
-            fst.insert(term.as_bytes(), u64::from(ordinal)).map_err(too_large)?;
-            let Some(list) = self.lists.get(*id as usize) else { continue };
-            ids.clear();
-            levels.clear();
-            list.read(&mut ids, &mut levels);
-            pages.push(&ids, &postings::encode_weighted(&ids, levels.iter().copied(), universe));
-        }
-        pages.close();
-        let mut table = Vec::new();
-        varint::write(&mut table, self.lengths.len() as u64);
-        self.lengths.iter().for_each(|length| varint::write(&mut table, u64::from(*length)));
-        varint::write(&mut table, pages.pages.len() as u64);
-        for (terms, bytes) in &pages.pages {
-            varint::write(&mut table, u64::from(*terms));
-            varint::write(&mut table, u64::from(*bytes));
-        }
-        let fst = fst.into_inner().map_err(|_| FormatError::TooLarge { what: "the fst of terms" })?;
-        table.extend_from_slice(&fst);
-        Ok((packer.pack(&table)?, pages.section))
-    }
-}
-
-impl List {
-    fn read(&self, ids: &mut Vec<u32>, levels: &mut Vec<u32>) {
-        let mut entries = self.entries.as_slice();
-        let mut next = 0;
-        while let Some(gap) = varint::read(&mut entries) {
-            let Some((level, rest)) = entries.split_first() else { return };
-            entries = rest;
-            ids.push(next + gap as u32);
-            levels.push(u32::from(*level));
-            next += gap as u32 + 1;
-        }
-    }
-}
+/// Automata by edits; to make one takes longer than a search with it.
+static ONE_EDIT: LazyLock<LevenshteinAutomatonBuilder> = LazyLock::new(|| LevenshteinAutomatonBuilder::new(1, true));
+static TWO_EDITS: LazyLock<LevenshteinAutomatonBuilder> = LazyLock::new(|| LevenshteinAutomatonBuilder::new(2, true));
 
 /// The term of a tag.
 pub fn tag_term(tag: &str) -> String {
     format!("#{}", fold::fold(tag))
-}
-
-/// Collects pages.
-#[derive(Default)]
-struct PageWriter {
-    entries: Vec<u8>,
-    bits: Vec<u8>,
-    count: u32,
-    /// Terms and bytes of each page.
-    pages: Vec<(u32, u32)>,
-    section: Vec<u8>,
-}
-
-impl PageWriter {
-    fn push(&mut self, ids: &[u32], bits: &[u8]) {
-        varint::write(&mut self.entries, ids.len() as u64);
-        varint::write(&mut self.entries, bits.len() as u64);
-        self.bits.extend_from_slice(bits);
-        self.count += 1;
-        if self.entries.len() + self.bits.len() >= PAGE_BYTES {
-            self.close();
-        }
-    }
-
-    fn close(&mut self) {
-        if self.count > 0 {
-            let mut page = Vec::with_capacity(self.entries.len() + self.bits.len() + 16);
-            varint::write(&mut page, u64::from(self.count));
-            page.append(&mut self.entries);
-            page.append(&mut self.bits);
-            let page = frame::seal(page);
-            self.pages.push((std::mem::take(&mut self.count), page.len() as u32));
-            self.section.extend_from_slice(&page);
-        }
-    }
 }
 
 /// The table of terms.
@@ -287,21 +84,31 @@ impl Terms {
 
     /// The terms that begin with `prefix` and their ordinals, in order, at most `most`.
     pub fn with_prefix(&self, prefix: &str, most: usize) -> Vec<(String, u32)> {
-        self.matching(Str::new(prefix).starts_with(), most)
+        let mut found = Vec::new();
+        self.each_with_prefix(prefix, most, |term, ordinal| found.push((term.to_owned(), ordinal)));
+        found
     }
 
-    /// The terms that are one edit away from `term` (a character added, removed or changed, or two exchanged), in order, at most `most`.
-    pub fn one_edit_from(&self, term: &str, most: usize) -> Vec<(String, u32)> {
+    /// Calls `each` for the terms that begin with `prefix`, in order, at most `most`.
+    pub fn each_with_prefix(&self, prefix: &str, most: usize, mut each: impl FnMut(&str, u32)) {
+        let mut stream = self.fst.search(Str::new(prefix).starts_with()).into_stream();
+        for _ in 0..most {
+            let Some((term, ordinal)) = stream.next() else { return };
+            each(std::str::from_utf8(term).unwrap_or_default(), ordinal as u32);
+        }
+    }
+
+    /// The terms at most `edits` edits away from `term` (a character added, removed or changed, or two exchanged), in order, at most
+    /// `most`, each with its edits. More than two edits count as two.
+    pub fn near(&self, term: &str, edits: u8, most: usize) -> Vec<(String, u32, u8)> {
         // Not fst's own automaton, which misses edits between characters with the same first bytes.
-        let automaton = LevenshteinAutomatonBuilder::new(1, true).build_dfa(term);
-        self.matching(&automaton, most)
-    }
-
-    fn matching(&self, automaton: impl Automaton, most: usize) -> Vec<(String, u32)> {
-        let mut stream = self.fst.search(automaton).into_stream();
+        let builder = if edits < 2 { &ONE_EDIT } else { &TWO_EDITS };
+        let automaton = builder.build_dfa(term);
+        let mut stream = self.fst.search(&automaton).into_stream();
         let mut found = Vec::new();
         while let Some((term, ordinal)) = stream.next().filter(|_| found.len() < most) {
-            found.push((String::from_utf8_lossy(term).into_owned(), ordinal as u32));
+            let edits = automaton.eval(term).to_u8();
+            found.push((String::from_utf8_lossy(term).into_owned(), ordinal as u32, edits));
         }
         found
     }
@@ -320,7 +127,7 @@ impl Terms {
     pub fn page(&self, layout: &Layout, ordinal: u32) -> Result<(PartRef, u32), FormatError> {
         let outside = || FormatError::damaged(SectionName::Terms, "a page lies outside the section");
         let section = layout.range(SectionName::TermPostings)?;
-        let page = self.ordinals.partition_point(|first| *first <= ordinal).checked_sub(1).ok_or_else(outside)?;
+        let page = self.page_number(ordinal).ok_or_else(outside)?;
         let (Some(first), Some(start), Some(end)) =
             (self.ordinals.get(page), self.offsets.get(page), self.offsets.get(page + 1))
         else {
@@ -331,6 +138,11 @@ impl Terms {
             return Err(outside());
         }
         Ok((PartRef { kind: PartKind::TermPage, range }, ordinal - first))
+    }
+
+    /// The number of the page with the term `ordinal`.
+    pub fn page_number(&self, ordinal: u32) -> Option<usize> {
+        self.ordinals.partition_point(|first| *first <= ordinal).checked_sub(1)
     }
 
     /// All pages.

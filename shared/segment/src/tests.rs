@@ -122,8 +122,14 @@ proptest! {
         let built = build(&notes);
         let paths = fetch(&built, &built.layout.paths().unwrap());
         let paths = paths.paths().unwrap();
+        let names = fetch(&built, &built.layout.names().unwrap());
+        let names = names.names().unwrap();
+        prop_assert_eq!(names.named("never there.md"), [0u32; 0]);
         for (id, (path, text)) in (0u32..).zip(&notes) {
             prop_assert_eq!(paths.get(path), Some(id));
+            let name = fold::fold(VaultPath::parse(path).unwrap().file_name());
+            let named = |other: &u32| names.get(*other) == Some(name.as_bytes());
+            prop_assert_eq!(names.named(&name), (0..notes.len() as u32).filter(named).collect::<Vec<_>>());
             prop_assert_eq!(&paths.path(id).unwrap(), path);
             prop_assert_eq!(&text_of(&built, id)[..], &text[..]);
             let (found, record) = record_of(&built, path).unwrap();
@@ -193,13 +199,18 @@ proptest! {
     }
 
     #[test]
-    fn one_edit_is_one_character_more_less_other_or_earlier(notes in notes(), term in "[a-cé日]{1,5}") {
+    fn an_edit_is_one_character_more_less_other_or_earlier(notes in notes(), term in "[a-cé日]{1,5}") {
         let built = build(&notes);
         let table = fetch(&built, &built.layout.terms().unwrap());
         let table = table.terms().unwrap();
-        let near = table.one_edit_from(&term, usize::MAX);
-        for (other, ordinal) in table.with_prefix("", usize::MAX) {
-            prop_assert_eq!(near.contains(&(other.clone(), ordinal)), strsim::osa_distance(&term, &other) <= 1, "{}", other);
+        for most in [1u8, 2] {
+            let near = table.near(&term, most, usize::MAX);
+            for (other, ordinal) in table.with_prefix("", usize::MAX) {
+                let edits = strsim::osa_distance(&term, &other);
+                let found = near.iter().find(|(word, _, _)| *word == other);
+                let expected = (edits <= usize::from(most)).then_some((ordinal, edits as u8));
+                prop_assert_eq!(found.map(|(_, ordinal, edits)| (*ordinal, *edits)), expected, "{}", other);
+            }
         }
     }
 
@@ -223,6 +234,9 @@ proptest! {
         let terms = fetch(&built, &built.layout.terms().unwrap());
         let mut parts = built.layout.parts().unwrap();
         parts.extend(terms.terms().unwrap().pages(&built.layout).unwrap());
+        if let Some(passages) = built.layout.passages().unwrap() {
+            parts.extend(fetch(&built, &passages).passages().unwrap().pages(&built.layout).unwrap());
+        }
         for part in parts {
             let Some(bytes) = damaged.bytes.get(part.range.start as usize..part.range.end as usize) else { continue };
             let holds_it = part.range.contains(&(at as u64)) && !cut;
@@ -232,8 +246,8 @@ proptest! {
     }
 
     #[test]
-    fn foreign_bytes_are_errors(kind in 0usize..10, bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let kinds = [SectionName::Text, SectionName::Grams, SectionName::Records, SectionName::TextBlocks, SectionName::Chunks, SectionName::Paths, SectionName::Names, SectionName::Headings, SectionName::Terms, SectionName::TermPostings];
+    fn foreign_bytes_are_errors(kind in 0usize..14, bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let kinds = [SectionName::Text, SectionName::Grams, SectionName::Records, SectionName::TextBlocks, SectionName::Chunks, SectionName::Paths, SectionName::Names, SectionName::Headings, SectionName::Terms, SectionName::TermPostings, SectionName::Passages, SectionName::PassagePostings, SectionName::Linked, SectionName::Anchors];
         let part = part_kind(kinds[kind]);
         let sealed = Bytes::from(crate::frame::seal(bytes.clone()));
         let packed = Bytes::from(crate::frame::Packer::new().unwrap().pack(&bytes).unwrap());
@@ -263,7 +277,11 @@ fn part_kind(section: SectionName) -> crate::part::PartKind {
         | SectionName::Symbols
         | SectionName::Fields
         | SectionName::Lists
-        | SectionName::Code => PartKind::Facts(section),
+        | SectionName::Code
+        | SectionName::Linked
+        | SectionName::Anchors => PartKind::Facts(section),
+        SectionName::Passages => PartKind::Passages,
+        SectionName::PassagePostings => PartKind::PassagePage,
     }
 }
 

@@ -4,15 +4,20 @@
 //! # Layout
 //! - `matching`: pages of lines, each a `page` under way; `plan`: what the index is asked for a pattern; `regions`: the
 //!   text to look at; `pattern`: what matches there
-//! - `ranking`: pages of notes; `scores`: how they rank; `expression`: what words are looked for; `snippet`: what is shown of a note
+//! - `ranking`: pages of notes; `scores`: how they rank; `closer`: how the best do; `anchors`: what links say of them; `expression`: what words are looked for; `lists`: what the
+//!   index has of them; `language`: which words have one stem; `snippet`: what is shown of a note
 //! - `surroundings`: the lines beside one, and its page
 //! - `filter`: which paths are looked at
 //! - [`search_text`], by `relevance`, [`search_regex`], by `lines`; [`search_jsonlogic`]; [`search_vault`], which chooses among them: as obsidian-tc has them
 
+mod anchors;
+pub(crate) mod closer;
 pub(crate) mod common_words;
 pub(crate) mod expression;
 pub(crate) mod filter;
+mod language;
 mod lines;
+pub(crate) mod lists;
 mod matching;
 mod page;
 mod pattern;
@@ -74,7 +79,7 @@ pub struct Arguments {
     /// The `cursor` of the previous page, with the same arguments. All pages show the same generation.
     #[serde(default)]
     cursor: Given<Text<4096>>,
-    /// Also return how the index was used.
+    /// Also return how the index was used, and what scores are made of.
     #[serde(default)]
     explain: bool,
 }
@@ -141,7 +146,7 @@ pub struct Note {
     pub(crate) path: String,
     /// Its title: the property, else its first heading of level 1, else its name.
     pub(crate) title: String,
-    /// Its relevance for the words (BM25). Comparable within one query.
+    /// Its relevance for the words. Comparable within one query.
     pub(crate) score: f64,
     /// The heading nearest above the snippet, as `#anchor`; null if there is none.
     pub(crate) anchor: Option<String>,
@@ -150,8 +155,28 @@ pub struct Note {
     /// The page of the snippet, counted from 1, in a file with pages, such as a PDF.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) page: Option<u64>,
-    /// The most relevant line; a long one cut around the words, the cuts marked with `…`.
+    /// The most relevant line of its most relevant section; a long one cut around the words, the cuts marked with `…`.
     snippet: String,
+    /// What its score is made of, if requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<Why>,
+}
+
+/// What a score is made of.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Why {
+    /// By the words of the whole note.
+    words: f64,
+    /// By those that stand in its best section.
+    passage: f64,
+    /// By the similarity of its name.
+    name: f64,
+    /// By the files that link to it.
+    links: f64,
+    /// The number of these, up to 100.
+    linked_from: usize,
+    /// The searched words that its text has.
+    has: Vec<String>,
 }
 
 /// The replacement of a word.

@@ -120,8 +120,8 @@ fn composed(text: &str) -> String {
     if is_nfc(text) { text.to_owned() } else { text.nfc().collect() }
 }
 
-/// The spellings to try, in NFC: the target as it is, if its name has a dot, and the target with `.md`.
-fn spellings(target: &str) -> impl Iterator<Item = String> {
+/// The spellings that a link's `target` may have, in NFC: the target as it is, if its name has a dot, and the target with `.md`.
+pub fn spellings(target: &str) -> impl Iterator<Item = String> {
     let target = composed(target);
     let name = last_name(&target);
     let with_extension = (!name.is_empty()).then(|| format!("{target}.md"));

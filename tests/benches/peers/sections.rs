@@ -9,7 +9,7 @@ use crate::vault::Folder;
 use crate::world::World;
 
 /// Greatest share of the markdown's bytes for sections only for search, in percent.
-const MAX_SHARE: f64 = 30.0;
+const MAX_SHARE: f64 = 35.0;
 
 /// The share of each section, and of all that are only for search.
 pub(crate) fn shares(table: &mut Table, folder: &Folder, world: &World) {
@@ -33,6 +33,7 @@ pub(crate) fn shares(table: &mut Table, folder: &Folder, world: &World) {
 }
 
 fn is_for_search(name: &str) -> bool {
-    use SectionName::{Chunks, Grams, TermPostings, Terms};
-    [Grams, Chunks, Terms, TermPostings].iter().any(|section| section.as_str() == name)
+    use SectionName::{Anchors, Chunks, Grams, Linked, PassagePostings, Passages, TermPostings, Terms};
+    let all = [Grams, Chunks, Terms, TermPostings, Passages, PassagePostings, Linked, Anchors];
+    all.iter().any(|section| section.as_str() == name)
 }

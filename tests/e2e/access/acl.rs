@@ -43,7 +43,7 @@ fn may_read(acl: &Value, held: &[String], path: &str) -> bool {
 
 const FOLDERS: [&str; 7] = ["vault/", "vault/Team/", "vault/team/deep/", "vault/Private/", "agent/", "memory/", ""];
 const NAMES: [&str; 7] = ["now", "Tides", "tides", "Berth", "Ledger", "harbour log", "Ärger"];
-const WORDS: [&str; 21] = [
+const WORDS: [&str; 23] = [
     "tide",
     "tides",
     "berth",
@@ -63,6 +63,8 @@ const WORDS: [&str; 21] = [
     "\n\n",
     "\n- [ ] moor 📅 2026-03-01 #port\n",
     "[[Ledger]]",
+    "[[Tides|ebbing waters]]",
+    "[[vault/Berth|mooring places]]",
     "\n## Related\n- near [[Tides]]\n- of [[memory/Berth]]\n",
     "\n## Observations\n- high\n",
 ];
@@ -129,6 +131,11 @@ fn questions() -> Vec<(&'static str, Value, Option<&'static str>)> {
         "zebr*",
         "zebrq",
         "harbour pilot",
+        "tidal harbours",
+        "haborur",
+        "pil oten",
+        "ebb moored",
+        "waters place",
         "\"berth ledger\"",
         "tag:port",
         "-tide berth",

@@ -18,7 +18,7 @@ use serde_json::json;
 use crate::input::Input;
 
 /// The sections in the order of the object, and the kind of their parts.
-pub(crate) const SECTIONS: [(&str, PartKind); 18] = [
+pub(crate) const SECTIONS: [(&str, PartKind); 22] = [
     ("text", PartKind::TextBlock),
     ("grams", PartKind::GramPage),
     ("records", PartKind::RecordPage),
@@ -37,6 +37,10 @@ pub(crate) const SECTIONS: [(&str, PartKind); 18] = [
     ("fields", PartKind::Facts(SectionName::Fields)),
     ("lists", PartKind::Facts(SectionName::Lists)),
     ("code", PartKind::Facts(SectionName::Code)),
+    ("passages", PartKind::Passages),
+    ("passage_postings", PartKind::PassagePage),
+    ("linked", PartKind::Facts(SectionName::Linked)),
+    ("anchors", PartKind::Facts(SectionName::Anchors)),
 ];
 
 thread_local! {

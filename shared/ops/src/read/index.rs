@@ -11,7 +11,9 @@ use atlas_access::acl::is_closed_path;
 use atlas_mirror::Snapshot;
 use atlas_segment::candidates;
 use atlas_segment::chunk::Chunks;
+use atlas_segment::facts::{Anchors, Linked};
 use atlas_segment::headings::Headings;
+use atlas_segment::passages::Passages;
 use atlas_segment::paths::{Names, Paths};
 use atlas_segment::record::RecordPage;
 use atlas_segment::terms::Terms;
@@ -45,6 +47,10 @@ pub struct Want<'a> {
     pub headings: bool,
     /// The table of terms.
     pub terms: bool,
+    /// The table of passages, where there is one.
+    pub passages: bool,
+    /// Who links to what, and by which words, where that is known.
+    pub links: bool,
     /// All postings of terms too, if they are small and nothing is cached: for queries with more waves to come.
     pub postings: bool,
     /// The postings for these.
@@ -73,6 +79,9 @@ struct Segment<P = Arc<Part>> {
     names: Option<P>,
     headings: Option<P>,
     terms: Option<P>,
+    passages: Option<P>,
+    linked: Option<P>,
+    anchors: Option<P>,
     gram_pages: Vec<P>,
     record_pages: Vec<(P, u32)>,
 }
@@ -87,6 +96,9 @@ impl Segment<Slot> {
             names: self.names.map(get).transpose()?,
             headings: self.headings.map(get).transpose()?,
             terms: self.terms.map(get).transpose()?,
+            passages: self.passages.map(get).transpose()?,
+            linked: self.linked.map(get).transpose()?,
+            anchors: self.anchors.map(get).transpose()?,
             gram_pages: self.gram_pages.into_iter().map(get).collect::<Result<_, _>>()?,
             record_pages: self
                 .record_pages
@@ -149,6 +161,9 @@ impl Index {
                 names: if want.names { Some(add(layout.names()?)) } else { None },
                 headings: if want.headings { Some(add(layout.headings()?)) } else { None },
                 terms: if want.terms { Some(add(layout.terms()?)) } else { None },
+                passages: if want.passages { layout.passages()?.map(&mut add) } else { None },
+                linked: if want.links { layout.facts(SectionName::Linked)?.map(&mut add) } else { None },
+                anchors: if want.links { layout.facts(SectionName::Anchors)?.map(&mut add) } else { None },
                 gram_pages: gram_pages.into_values().collect(),
                 record_pages,
             });
@@ -204,6 +219,21 @@ impl Index {
     /// The terms of a segment, if they were fetched.
     pub fn terms(&self, segment: usize) -> Result<&Terms, Error> {
         Ok(wanted(&self.segment(segment)?.terms)?.terms()?)
+    }
+
+    /// The passages of a segment, if they were fetched and the segment has them.
+    pub fn passages(&self, segment: usize) -> Result<Option<&Passages>, Error> {
+        Ok(self.segment(segment)?.passages.as_deref().map(Part::passages).transpose()?)
+    }
+
+    /// Who links to files of a name, if that was fetched and the segment says it.
+    pub fn linked(&self, segment: usize) -> Result<Option<&Linked>, Error> {
+        Ok(self.segment(segment)?.linked.as_deref().map(Part::linked).transpose()?)
+    }
+
+    /// The words of links' texts, if they were fetched and the segment says them.
+    pub fn anchors(&self, segment: usize) -> Result<Option<&Anchors>, Error> {
+        Ok(self.segment(segment)?.anchors.as_deref().map(Part::anchors).transpose()?)
     }
 
     /// The table of chunks of a segment, if it was fetched.

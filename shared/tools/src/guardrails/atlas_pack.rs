@@ -30,8 +30,9 @@ use crate::guardrails::atlas_pack::graph::RelatedFile;
 use crate::guardrails::atlas_pack::room::Room;
 use crate::guardrails::atlas_pack::sections::Sections;
 use crate::search::expression::Expression;
+use crate::search::lists::Lists;
 use crate::search::ranking::Ranked;
-use crate::search::scores::Lists;
+use crate::search::scores::Scores;
 use crate::search::snippet::SearchedWords;
 
 /// Returns the most relevant notes and sections of the vault for a task, each with the reason, within a budget of
@@ -140,11 +141,12 @@ async fn pack(
 ) -> Result<Vec<Packed>, Error> {
     let want = Want { headings: true, terms: true, postings: true, ..Want::default() };
     let (index, symbols) = try_join(Index::fetch(view.clone(), want), Symbols::fetch(&view)).await?;
-    let (lists, corrections) = Lists::fetch(&index, expression).await?;
-    let mut wanted = SearchedWords::new(lists.wanted(expression, &corrections));
+    let lists = Lists::fetch(&index, expression).await?;
+    let scores = Scores::new(&index, &lists)?;
+    let wanted = scores.searched(expression);
     let found = within(&index, graph::found(&index, &symbols, task)?, budget)?;
     let least = if found.is_empty() { LEAST_SHARE } else { LEAST_SHARE_BESIDE };
-    let mut best = best(&index, lists.scores(&index, expression)?, budget, least)?;
+    let mut best = best(&index, scores.all(expression)?, budget, least)?;
     let known: HashSet<DocumentRef> = found.iter().map(|file| file.document).collect();
     best.retain(|(document, _)| !known.contains(document));
     let documents = found.iter().map(|file| file.document).chain(best.iter().map(|(document, _)| *document));
@@ -173,10 +175,10 @@ async fn pack(
         let headings = headings.map(|heading| (heading.line as usize, heading.text));
         // Of code each function and type begins a section.
         let headings = headings.chain(symbols.parts_of(document).map(|(line, name)| (line as usize, name)));
-        let sections = Sections::of(&text, headings, &mut wanted, is_code);
+        let sections = Sections::of(&text, headings, &wanted, is_code);
         let is_whole = text.chars().count() <= share;
         let (content, names) = if is_whole { (text.to_string(), Vec::new()) } else { sections.best(share) };
-        let reason = reason(&sections.worths, &mut wanted, &names, &path);
+        let reason = reason(&sections.worths, &wanted, &names, &path);
         let Some(left) = room.after(&path, &reason).filter(|left| left.chars >= LEAST_CHARS) else { break };
         let content = left.cut(&content);
         room = left.less(&content);
@@ -224,7 +226,7 @@ fn best(
 }
 
 /// The reason for a note: its most relevant words, those in its path, and the sections.
-fn reason(worths: &BTreeMap<u8, u32>, wanted: &mut SearchedWords, sections: &[String], path: &str) -> String {
+fn reason(worths: &BTreeMap<u8, u32>, wanted: &SearchedWords, sections: &[String], path: &str) -> String {
     let in_path: BTreeSet<u8> = code_words(path).filter_map(|word| wanted.index(&word.folded)).collect();
     let in_path: Vec<&str> = in_path.iter().filter_map(|index| Some(wanted.word(*index)?.0)).collect();
     let mut words: Vec<(&str, f32)> = worths.keys().filter_map(|index| wanted.word(*index)).collect();

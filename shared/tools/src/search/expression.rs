@@ -26,6 +26,8 @@ pub(crate) struct Expression {
     pub(crate) paths: Vec<String>,
     /// Folded texts that it must not contain.
     pub(crate) excluded_paths: Vec<String>,
+    /// Whether words that follow each other here were written so.
+    pub(crate) is_as_written: bool,
 }
 
 /// A word to search for.
@@ -101,7 +103,7 @@ fn part(text: &str) -> Option<(Part<'_>, &str)> {
 impl Expression {
     /// Parses `text`.
     pub(crate) fn parse(text: &str) -> Result<Self, Error> {
-        let mut expression = Self::default();
+        let mut expression = Self { is_as_written: true, ..Self::default() };
         let mut rest = text;
         let mut count = 0;
         while let Some((part, after)) = part(rest) {
@@ -213,6 +215,7 @@ mod tests {
                 excluded_tags: vec!["x".to_owned()],
                 paths: vec!["my notes".to_owned()],
                 excluded_paths: vec!["old".to_owned()],
+                is_as_written: true,
             }
         );
         assert_eq!(parsed("日本の潮 潮").words, tokens("日本 本の の潮 潮*"));

@@ -7,17 +7,20 @@ use atlas_ops::pipeline::response_limit::fitting;
 use atlas_ops::read::cursor;
 use atlas_ops::read::index::{DocumentRef, Index, Want};
 use atlas_ops::read::view::View;
+use atlas_segment::passages::starts as passage_starts;
 use atlas_segment::text::decoded;
 use atlas_vault::pages::page_of_line;
 use atlas_vault::{fold, frontmatter};
 use serde::{Deserialize, Serialize};
 
+use crate::search::closer::{self, Close, MAX_CLOSER};
 use crate::search::expression::{Expression, Token};
 use crate::search::filter::Filter;
-use crate::search::scores::Lists;
+use crate::search::lists::Lists;
+use crate::search::scores::Scores;
 use crate::search::snippet::{SearchedWords, holds};
 use crate::search::surroundings::has_pages;
-use crate::search::{Explained, Listing, Note, Output, SearchResult, TOO_LARGE};
+use crate::search::{Explained, Listing, Note, Output, SearchResult, TOO_LARGE, Why};
 
 /// Most texts fetched at a time.
 const MAX_BATCH: usize = 128;
@@ -39,14 +42,30 @@ pub(crate) struct Cursor {
 /// The page after `cursor`, or the first.
 pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Cursor>) -> Result<Output, Error> {
     let generation = view.generation();
-    let index = Index::fetch(view, Want { headings: true, terms: true, ..Want::default() }).await?;
-    let (lists, corrections) = Lists::fetch(&index, &request.expression).await?;
-    let scores = lists.scores(&index, &request.expression)?;
-    let files = scores.len();
-    let mut ranked = Ranked::new(&index, scores);
-
+    let want = Want { names: true, headings: true, terms: true, passages: true, links: true, ..Want::default() };
+    let index = Index::fetch(view, want).await?;
     let expression = &request.expression;
-    let mut wanted = SearchedWords::new(lists.wanted(expression, &corrections));
+    let lists = Lists::fetch(&index, expression).await?;
+    let scores = Scores::new(&index, &lists)?;
+    let all = scores.all(expression)?;
+    let files = all.len();
+    let mut ranked = Ranked::new(&index, all);
+    let mut next = || -> Result<Option<Close>, Error> {
+        loop {
+            let Some((score, document, path)) = ranked.next()? else { return Ok(None) };
+            if takes(request, &path) {
+                return Ok(Some(Close::new(score, document, path)));
+            }
+        }
+    };
+    let mut best = Vec::new();
+    while best.len() < MAX_CLOSER
+        && let Some(close) = next()?
+    {
+        best.push(close);
+    }
+    let mut best = closer::look(&index, &lists, &scores, expression, best)?.into_iter();
+    let searched = scores.searched(expression);
     let mut page = Vec::new();
     let mut places = Vec::new();
     let mut at = 0;
@@ -57,18 +76,18 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
         // One more than the page needs, which shows that there is a next page.
         let missing = request.listing.limit + 1 - page.len();
         while waiting.len() < missing
-            && let Some((score, document, path)) = ranked.next()?
+            && let Some(close) = best.next().map_or_else(&mut next, |close| Ok(Some(close)))?
         {
             at += 1;
-            if cursor.is_none_or(|cursor| at > cursor.after) && takes(request, &path) {
-                waiting.push_back(Candidate { place: at, score, document, path });
+            if cursor.is_none_or(|cursor| at > cursor.after) {
+                waiting.push_back(Candidate { place: at, close });
             }
         }
         if page.len() == request.listing.limit || waiting.is_empty() || partial.is_some() {
             break;
         }
         let batch: Vec<Candidate> = waiting.drain(..waiting.len().min(missing - 1).min(MAX_BATCH)).collect();
-        let documents: Vec<DocumentRef> = batch.iter().map(|candidate| candidate.document).collect();
+        let documents: Vec<DocumentRef> = batch.iter().map(|candidate| candidate.close.document).collect();
         let texts = index.texts(&documents).await?;
         for (candidate, text) in batch.into_iter().zip(texts) {
             if bytes > 0 && partial.is_none() {
@@ -80,9 +99,15 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
             }
             bytes += text.len() as u64;
             let text = decoded(&text);
-            if holds_what_it_must(expression, &candidate.path, &text) {
+            if holds_what_it_must(expression, &candidate.close.path, &text) {
                 places.push(candidate.place);
-                page.push(SearchResult::Note(note(&index, candidate, &text, &mut wanted)?));
+                page.push(SearchResult::Note(note(
+                    &index,
+                    candidate.close,
+                    &text,
+                    &searched,
+                    request.listing.explain,
+                )?));
             }
         }
     }
@@ -98,7 +123,7 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
         results: page,
         cursor: cursor.as_ref().and_then(cursor::encode),
         partial,
-        corrections,
+        corrections: lists.corrections,
         plan: (request.listing.explain && index.is_whole()).then_some(Explained { kind: "ranking", files, bytes }),
     })
 }
@@ -106,9 +131,7 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
 /// A note that the index cannot exclude, and its rank.
 struct Candidate {
     place: usize,
-    score: f32,
-    document: DocumentRef,
-    path: String,
+    close: Close,
 }
 
 /// Whether a note contains the required phrases and none of the excluded ones, in its name or text.
@@ -120,7 +143,7 @@ fn holds_what_it_must(expression: &Expression, path: &str, text: &str) -> bool {
 }
 
 /// The name of a file without its folder and extension.
-fn stem(path: &str) -> &str {
+pub(crate) fn stem(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or_default();
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
@@ -141,23 +164,42 @@ pub(crate) fn title<'h>(path: &str, text: &str, mut headings: impl Iterator<Item
     })
 }
 
-fn note(index: &Index, candidate: Candidate, text: &str, wanted: &mut SearchedWords) -> Result<Note, Error> {
-    let Candidate { score, document, path, .. } = candidate;
-    let snippet = wanted.snippet(text);
-    let headings = || Ok::<_, Error>(index.headings(document.segment)?.of(document.document));
-    let page = has_pages(&path).then(|| page_of_line(text.as_bytes(), snippet.line));
-    let title = title(&path, text, headings()?.map(|heading| (heading.level, heading.text)));
+fn note(index: &Index, close: Close, text: &str, searched: &SearchedWords, explain: bool) -> Result<Note, Error> {
+    let headings = || Ok::<_, Error>(index.headings(close.document.segment)?.of(close.document.document));
+    // A passage begins with the line of its heading.
+    let starts = passage_starts(text, headings()?.map(|heading| heading.line));
+    // The first passage is mostly properties: of a note for which it is the best, any line may say most.
+    let passage = close.passage.filter(|passage| *passage > 0).map(|passage| {
+        let at = |passage: usize| passage.checked_sub(1).map_or(Some(0), |heading| starts.get(heading).copied());
+        at(passage).unwrap_or(text.len())..at(passage + 1).unwrap_or(text.len())
+    });
+    let snippet = searched.snippet(text, passage.unwrap_or_default());
+    let page = has_pages(&close.path).then(|| page_of_line(text.as_bytes(), snippet.line));
+    let title = title(&close.path, text, headings()?.map(|heading| (heading.level, heading.text)));
     let nearest = headings()?.take_while(|heading| heading.line as usize <= snippet.line).last();
+    let why = explain.then(|| Why {
+        words: rounded(close.score - close.by_passage - close.by_name - close.by_links),
+        passage: rounded(close.by_passage),
+        name: rounded(close.by_name),
+        links: rounded(close.by_links),
+        linked_from: close.linking,
+        has: searched.found(text).map(str::to_owned).collect(),
+    });
     Ok(Note {
-        path,
+        path: close.path,
         title,
-        // Rounded to the digits that distinguish notes.
-        score: (f64::from(score) * 1e4).round() / 1e4,
+        score: rounded(close.score),
         anchor: nearest.map(|heading| atlas_vault::anchor(heading.text)),
         line: snippet.line as u64 + 1,
         page,
         snippet: snippet.text,
+        why,
     })
+}
+
+/// To the digits that distinguish notes.
+fn rounded(score: f32) -> f64 {
+    (f64::from(score) * 1e4).round() / 1e4
 }
 
 /// Documents by score, the highest first; by path for equal scores.

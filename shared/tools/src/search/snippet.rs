@@ -1,6 +1,7 @@
 //! Snippets: the most relevant line of a note for the searched words.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use atlas_ops::read::excerpt::cut_at;
 use atlas_vault::words::words;
@@ -17,10 +18,13 @@ const FRONTMATTER: f32 = 0.25;
 const MAX_WORDS: usize = 64;
 
 /// The searched words and their weights.
+#[derive(Default)]
 pub(crate) struct SearchedWords {
     words: Vec<(Token, f32)>,
     /// By word of a text: the index of the searched word that it matches.
-    known: HashMap<String, Option<u8>>,
+    known: HashMap<String, u8>,
+    /// Prefixes, and their indexes.
+    prefixes: Vec<(Token, u8)>,
 }
 
 /// A passage.
@@ -32,22 +36,37 @@ pub(crate) struct Snippet {
 }
 
 impl SearchedWords {
-    pub(crate) fn new(mut words: Vec<(Token, f32)>) -> Self {
-        words.truncate(MAX_WORDS);
-        Self { words, known: HashMap::new() }
+    /// Adds a word, which texts also have in these spellings.
+    pub(crate) fn push<'a>(&mut self, token: Token, worth: f32, spellings: impl Iterator<Item = &'a str>) {
+        let Some(index) = u8::try_from(self.words.len()).ok().filter(|index| usize::from(*index) < MAX_WORDS) else {
+            return;
+        };
+        if token.is_prefix {
+            self.prefixes.push((token.clone(), index));
+        } else {
+            self.known.entry(token.word.clone()).or_insert(index);
+            for spelling in spellings {
+                self.known.entry(spelling.to_owned()).or_insert(index);
+            }
+        }
+        self.words.push((token, worth));
     }
 
     /// The index of the searched word that a text's word matches.
-    pub(crate) fn index(&mut self, word: &str) -> Option<u8> {
-        if let Some(index) = self.known.get(word) {
-            return *index;
-        }
-        let index = self.words.iter().position(|(token, _)| token.is(word)).map(|index| index as u8);
-        // Most words of a text are not searched; a look at the few that are distinguishes them as fast.
-        if index.is_some() {
-            self.known.insert(word.to_owned(), index);
-        }
-        index
+    pub(crate) fn index(&self, word: &str) -> Option<u8> {
+        let prefix = || self.prefixes.iter().find(|(token, _)| token.is(word)).map(|(_, index)| *index);
+        self.known.get(word).copied().or_else(prefix)
+    }
+
+    /// The searched words that a text has, each once.
+    pub(crate) fn found(&self, text: &str) -> impl Iterator<Item = &str> {
+        let mut found = 0u64;
+        words(text).filter_map(|word| self.index(&word.folded)).for_each(|index| found |= 1 << index);
+        let has = move |index: &usize| found & (1 << index) != 0;
+        (0..self.words.len())
+            .filter(has)
+            .filter_map(|index| self.words.get(index))
+            .map(|(token, _)| token.word.as_str())
     }
 
     /// A searched word, and its weight.
@@ -56,15 +75,18 @@ impl SearchedWords {
     }
 
     /// The best line of `text`: the one with the greatest weight of searched words, the first of equals; its beginning
-    /// if there is none.
-    pub(crate) fn snippet(&mut self, text: &str) -> Snippet {
+    /// if there is none. Lines of `passage`, its bytes, come before all others.
+    pub(crate) fn snippet(&self, text: &str, passage: Range<usize>) -> Snippet {
         let body = body(text);
         let mut best: Option<(f32, usize, usize)> = None;
         let mut line_end = 0;
         let (mut start, mut found, mut score) = (0, 0u64, 0.0);
         let mut first = 0;
-        for word in words(text) {
+        let text_of_passage = text.get(passage.clone()).filter(|_| !passage.is_empty());
+        let skipped = if text_of_passage.is_some() { passage.start } else { 0 };
+        for mut word in words(text_of_passage.unwrap_or(text)) {
             let Some(index) = self.index(&word.folded) else { continue };
+            word.range = word.range.start + skipped..word.range.end + skipped;
             if word.range.start >= line_end || found == 0 {
                 let before = text.get(..word.range.start).unwrap_or_default();
                 start = memchr::memrchr(b'\n', before.as_bytes()).map_or(0, |end| end + 1);
@@ -84,6 +106,9 @@ impl SearchedWords {
             if best.is_none_or(|(most, at, _)| score > most || at == start && score >= most) {
                 best = Some((score, start, first));
             }
+        }
+        if best.is_none() && text_of_passage.is_some() {
+            return self.snippet(text, 0..0);
         }
         let (start, at) = best.map_or_else(|| (beginning(text), 0), |(_, start, at)| (start, at.saturating_sub(start)));
         let line = memchr::memchr_iter(b'\n', text.as_bytes().get(..start).unwrap_or_default()).count();
@@ -153,7 +178,13 @@ mod tests {
     }
 
     fn snippet(text: &str, words: &[(&str, f32)]) -> Snippet {
-        SearchedWords::new(words.iter().map(|(word, value)| (token(word), *value)).collect()).snippet(text)
+        searched(words).snippet(text, 0..0)
+    }
+
+    fn searched(words: &[(&str, f32)]) -> SearchedWords {
+        let mut searched = SearchedWords::default();
+        words.iter().for_each(|(word, value)| searched.push(token(word), *value, std::iter::empty()));
+        searched
     }
 
     #[test]
@@ -168,6 +199,16 @@ mod tests {
         assert_eq!(snippet("---\ntitle: tide\n---\nlow\ntide", &[("tide", 1.0)]).line, 4);
         assert_eq!(snippet("---\ntitle: tide\n---\nlow", &[("tide", 1.0)]).line, 1);
         assert_eq!(snippet("a\nthe 日本の潮 b\n", &[("本の", 1.0)]).line, 1);
+    }
+
+    #[test]
+    fn the_best_passage_comes_before_other_lines() {
+        let text = "# One\nharbour and tide\n# Two\nthe tides\n# Three\n";
+        let mut words = searched(&[("harbour", 1.0)]);
+        words.push(token("tide"), 1.0, ["tides"].into_iter());
+        assert_eq!(words.snippet(text, 0..0).line, 1);
+        assert_eq!(words.snippet(text, 23..39), Snippet { line: 3, text: "the tides\n# Three".to_owned() });
+        assert_eq!(words.snippet(text, 39..text.len()).line, 1);
     }
 
     #[test]

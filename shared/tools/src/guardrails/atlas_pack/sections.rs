@@ -31,7 +31,7 @@ impl<'t> Sections<'t> {
     pub(crate) fn of<'h>(
         text: &'t str,
         headings: impl Iterator<Item = (usize, &'h str)>,
-        wanted: &mut SearchedWords,
+        wanted: &SearchedWords,
         is_code: bool,
     ) -> Self {
         let lines: Vec<usize> =
@@ -53,7 +53,7 @@ impl<'t> Sections<'t> {
         all
     }
 
-    fn weigh<'w>(&mut self, words: impl Iterator<Item = Word<'w>>, wanted: &mut SearchedWords) {
+    fn weigh<'w>(&mut self, words: impl Iterator<Item = Word<'w>>, wanted: &SearchedWords) {
         let (mut section, mut found) = (0, 0u64);
         for word in words {
             let Some(index) = wanted.index(&word.folded) else { continue };
@@ -117,9 +117,11 @@ mod tests {
     fn the_sections_that_say_most_are_taken_in_order() {
         let text = "intro\n# A\ntide\n# B\nnothing\n# C\ntide and gauge\n# D\ngauge\n";
         let headings = [(1, "A"), (3, "B"), (5, "C"), (7, "D")];
-        let words = Expression::of_task("tide gauge").words.into_iter().map(|token| (token, 1.0)).collect();
-        let mut wanted = SearchedWords::new(words);
-        let sections = Sections::of(text, headings.into_iter(), &mut wanted, false);
+        let mut wanted = SearchedWords::default();
+        for token in Expression::of_task("tide gauge").words {
+            wanted.push(token, 1.0, std::iter::empty());
+        }
+        let sections = Sections::of(text, headings.into_iter(), &wanted, false);
         assert_eq!(sections.worths, BTreeMap::from([(0, 2), (1, 2)]));
         let (content, anchors) = sections.best(100);
         assert_eq!(content, "…\n# A\ntide\n\n…\n# C\ntide and gauge\n# D\ngauge\n");

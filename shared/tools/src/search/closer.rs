@@ -1,0 +1,263 @@
+//! A closer look at the notes that score best: how much of the query stands in one of their passages, how similar it is to their
+//! names, and how many others link to them. It only adds to scores, so that no other note comes before these.
+
+use std::collections::{HashMap, HashSet};
+
+use atlas_ops::error::Error;
+use atlas_ops::read::index::{DocumentRef, Index};
+use atlas_vault::words::words;
+
+use crate::search::anchors::linking;
+use crate::search::expression::Expression;
+use crate::search::lists::{Lists, Term, Word};
+use crate::search::ranking::stem;
+use crate::search::scores::{Scores, halves};
+
+/// Most notes that are looked at.
+pub(crate) const MAX_CLOSER: usize = 64;
+/// What the best passage counts, compared with the whole note.
+const PASSAGE: f32 = 0.7;
+/// How fast a word in a passage saturates, how much the passage's length counts, and a length that counts neither way.
+const K1: f32 = 0.8;
+const B: f32 = 0.3;
+const PASSAGE_WORDS: f32 = 150.0;
+/// The weight of a word in the text of a passage, and what it has besides in the passage's heading.
+const IN_TEXT: f32 = 1.0;
+const IN_HEADING: f32 = 0.5;
+/// What a name equal to the query counts, compared with the best score.
+const NAME: f32 = 0.3;
+/// What a hundred links to a note add to its score; fewer less, by the logarithm.
+const LINKS: f32 = 0.05;
+const MANY_LINKS: f32 = 101.0;
+
+/// A note that scores well.
+#[derive(Debug)]
+pub(crate) struct Close {
+    pub(crate) score: f32,
+    pub(crate) document: DocumentRef,
+    pub(crate) path: String,
+    /// Its best passage, counted from 0, if it has several, and what that adds to the score.
+    pub(crate) passage: Option<usize>,
+    pub(crate) by_passage: f32,
+    /// What its name adds.
+    pub(crate) by_name: f32,
+    /// How many others link to it, and what that adds.
+    pub(crate) linking: usize,
+    pub(crate) by_links: f32,
+}
+
+impl Close {
+    pub(crate) const fn new(score: f32, document: DocumentRef, path: String) -> Self {
+        Self { score, document, path, passage: None, by_passage: 0.0, by_name: 0.0, linking: 0, by_links: 0.0 }
+    }
+}
+
+/// Scores notes anew, and sorts them, the best first.
+pub(crate) fn look(
+    index: &Index,
+    lists: &Lists,
+    scores: &Scores<'_>,
+    expression: &Expression,
+    mut notes: Vec<Close>,
+) -> Result<Vec<Close>, Error> {
+    let mut passages = Passages::of(index, &notes)?;
+    passages.add_headings(index, lists, &notes)?;
+    for (at, word) in lists.words.iter().enumerate().filter(|(_, word)| !word.is_common) {
+        passages.add(index, at, word, scores.worths(at))?;
+    }
+    for (note, of_note) in notes.iter_mut().zip(&passages.of) {
+        let own = passages.scores.get(of_note.clone()).unwrap_or_default();
+        let mut best: Option<(usize, f32)> = None;
+        for (passage, score) in own.iter().copied().enumerate() {
+            if score > best.map_or(0.0, |(_, most)| most) {
+                best = Some((passage, score));
+            }
+        }
+        if let Some((passage, score)) = best {
+            note.passage = (own.len() > 1).then_some(passage);
+            note.by_passage = PASSAGE * score;
+            note.score += note.by_passage;
+        }
+    }
+    let asked = trigrams(expression.words.iter().map(|token| token.word.as_str()), |at| {
+        lists.words.get(at).is_some_and(|word| word.is_common)
+    });
+    let best = notes.iter().map(|note| note.score).fold(0.0, f32::max);
+    for note in &mut notes {
+        note.by_name = NAME * best * similarity(&asked, stem(&note.path));
+        note.score += note.by_name;
+        note.linking = linking(index, note.document, &note.path)?;
+        note.by_links = note.score * LINKS * (note.linking as f32).ln_1p() / MANY_LINKS.ln();
+        note.score += note.by_links;
+    }
+    notes.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.path.cmp(&other.path)));
+    Ok(notes)
+}
+
+/// The passages of notes, one after the other, and their scores.
+struct Passages {
+    /// By note: its passages.
+    of: Vec<std::ops::Range<usize>>,
+    by_document: HashMap<DocumentRef, usize>,
+    scores: Vec<f32>,
+    /// What the saturation of each is at.
+    norms: Vec<f32>,
+    /// By word and kind of terms: the passages whose headings have it.
+    in_headings: HashMap<(usize, usize), HashSet<usize>>,
+}
+
+impl Passages {
+    fn of(index: &Index, notes: &[Close]) -> Result<Self, Error> {
+        let mut all = Self {
+            of: Vec::with_capacity(notes.len()),
+            by_document: HashMap::new(),
+            scores: Vec::new(),
+            norms: Vec::new(),
+            in_headings: HashMap::new(),
+        };
+        for (at, note) in notes.iter().enumerate() {
+            let DocumentRef { segment, document } = note.document;
+            let begin = all.norms.len();
+            let norm = |words: u32| K1 * (1.0 - B + B * words as f32 / PASSAGE_WORDS);
+            let several = index.passages(segment)?.map(|passages| passages.of(document)).unwrap_or_default();
+            if several.is_empty() {
+                let words = index.terms(segment)?.lengths().get(document as usize).copied();
+                all.norms.push(norm(words.unwrap_or_default()));
+            } else {
+                all.norms.extend(several.iter().map(|words| norm(*words)));
+            }
+            all.of.push(begin..all.norms.len());
+            all.by_document.insert(note.document, at);
+        }
+        all.scores = vec![0.0; all.norms.len()];
+        Ok(all)
+    }
+
+    fn range(&self, document: DocumentRef) -> Option<std::ops::Range<usize>> {
+        self.of.get(*self.by_document.get(&document)?).cloned()
+    }
+
+    /// Finds the searched words in the headings of passages.
+    fn add_headings(&mut self, index: &Index, lists: &Lists, notes: &[Close]) -> Result<(), Error> {
+        let mut spellings: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
+        for (at, word) in lists.words.iter().enumerate().filter(|(_, word)| !word.is_common) {
+            for (half, (_, terms)) in halves(word).into_iter().enumerate() {
+                for term in terms {
+                    let kinds = spellings.entry(&term.word).or_default();
+                    if !kinds.contains(&(at, half)) {
+                        kinds.push((at, half));
+                    }
+                }
+            }
+        }
+        for (note, range) in notes.iter().zip(&self.of) {
+            let headings = index.headings(note.document.segment)?.of(note.document.document);
+            // Where passages are not known, no heading begins one.
+            for (passage, heading) in range.clone().skip(1).zip(headings) {
+                for word in words(heading.text) {
+                    for kind in spellings.get(&*word.folded).into_iter().flatten() {
+                        self.in_headings.entry(*kind).or_default().insert(passage);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the score of a word.
+    fn add(&mut self, index: &Index, at: usize, word: &Word, worths: [f32; 2]) -> Result<(), Error> {
+        // Those of the stem include the word's own, so that each is read once.
+        let terms = if word.stem.is_empty() { &word.own } else { &word.stem };
+        let is_own = |term: &Term| word.own.iter().any(|own| own.segment == term.segment && own.word == term.word);
+        let mut having = [vec![false; self.norms.len()], vec![false; self.norms.len()]];
+        let [own, stem] = &mut having;
+        for term in terms {
+            let (is_own, is_stem) = (is_own(term), !word.stem.is_empty());
+            self.each_having(index, term, |passage| {
+                for (having, is_of_kind) in [(&mut *own, is_own), (&mut *stem, is_stem)] {
+                    if let Some(having) = having.get_mut(passage).filter(|_| is_of_kind) {
+                        *having = true;
+                    }
+                }
+            })?;
+        }
+        for (half, (having, worth)) in having.iter().zip(worths).enumerate() {
+            let in_headings = self.in_headings.get(&(at, half));
+            for (passage, _) in having.iter().enumerate().filter(|(_, has)| **has) {
+                let in_heading = in_headings.is_some_and(|passages| passages.contains(&passage));
+                let weight = if in_heading { IN_TEXT + IN_HEADING } else { IN_TEXT };
+                if let (Some(score), Some(norm)) = (self.scores.get_mut(passage), self.norms.get(passage)) {
+                    *score += worth * weight * (K1 + 1.0) / (weight + norm);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `each` for the passages that have a term.
+    fn each_having(&self, index: &Index, term: &Term, mut each: impl FnMut(usize)) -> Result<(), Error> {
+        let segment = term.segment;
+        let of_document = |document| self.range(DocumentRef { segment, document });
+        let table = index.passages(segment)?;
+        let documents = term.postings(index)?.map(|(document, _)| document);
+        if let (Some(table), Some(page)) = (table, &term.passages) {
+            let mut alone = Vec::new();
+            let several = documents.inspect(|document| {
+                if table.of(*document).is_empty() {
+                    alone.push(*document);
+                }
+            });
+            page.passage_page()?.each(term.list, several, table, |document, found| {
+                if let Some(range) = of_document(document) {
+                    let all = found.iter().map(|passage| range.start + *passage as usize);
+                    all.filter(|passage| *passage < range.end).for_each(&mut each);
+                }
+            });
+            alone.into_iter().filter_map(of_document).for_each(|range| each(range.start));
+        } else {
+            documents.filter_map(of_document).for_each(|range| each(range.start));
+        }
+        Ok(())
+    }
+}
+
+type Trigram = [char; 3];
+
+/// The trigrams of words, each with spaces around it (two before, so that beginnings count more), but of those that are left out.
+fn trigrams<'a>(words: impl Iterator<Item = &'a str>, is_left_out: impl Fn(usize) -> bool) -> HashSet<Trigram> {
+    let mut found = HashSet::new();
+    for (_, word) in words.enumerate().filter(|(at, _)| !is_left_out(*at)) {
+        let mut last = [' '; 3];
+        for c in word.chars().chain([' ']) {
+            last = [last[1], last[2], c];
+            found.insert(last);
+        }
+    }
+    found
+}
+
+/// How similar a name is to what is asked for: the trigrams that both have, as a share of those that each has (Dice's coefficient).
+fn similarity(asked: &HashSet<Trigram>, name: &str) -> f32 {
+    let folded: Vec<_> = words(name).map(|word| word.folded).collect();
+    let named = trigrams(folded.iter().map(|word| &**word), |_| false);
+    let both = named.iter().filter(|trigram| asked.contains(*trigram)).count();
+    2.0 * both as f32 / (asked.len() + named.len()).max(1) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn likeness(query: &str, name: &str) -> f32 {
+        similarity(&trigrams(query.split(' '), |_| false), name)
+    }
+
+    #[test]
+    fn a_name_is_like_a_query_by_its_trigrams() {
+        assert!((likeness("high tide", "High tide") - 1.0).abs() < f32::EPSILON);
+        assert!(likeness("high tides", "High tide") > likeness("high water", "High tide"));
+        assert!(likeness("templatr", "Templater") > 0.5 && likeness("x", "High tide") < 0.1);
+        assert!(similarity(&HashSet::new(), "").abs() < f32::EPSILON);
+        assert!(trigrams(["the", "tide"].into_iter(), |at| at == 0).iter().all(|trigram| trigram[2] != 'h'));
+    }
+}

@@ -1,0 +1,180 @@
+//! The language of a query, as its words tell: which words are common in it, and which have the same stem (Porter's algorithms,
+//! <https://snowballstem.org>). It depends on the query alone.
+
+use atlas_vault::words::is_unspaced;
+use rust_stemmers::{Algorithm, Stemmer};
+
+use crate::search::common_words::{AMBIGUOUS, COMMON, DUTCH, FRENCH, GERMAN, ITALIAN, PORTUGUESE, SPANISH};
+
+/// A language of queries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Language {
+    /// Also every other language whose words are none of the languages below.
+    English,
+    German,
+    French,
+    Spanish,
+    Portuguese,
+    Italian,
+    Dutch,
+    Russian,
+}
+
+/// Those told apart by their common words.
+const TOLD: [Language; 6] =
+    [Language::Spanish, Language::German, Language::French, Language::Portuguese, Language::Italian, Language::Dutch];
+/// What a common word tells, and one that other languages have too; and the least that tells a language.
+const CLEAR: usize = 2;
+const UNCLEAR: usize = 1;
+
+impl Language {
+    /// The language of these folded words: the one that most of them are common in, English if none is.
+    pub(crate) fn of<'a>(words: impl Iterator<Item = &'a str> + Clone) -> Self {
+        if words.clone().any(|word| word.chars().any(|c| matches!(c, '\u{400}'..='\u{4ff}'))) {
+            return Self::Russian;
+        }
+        let telling = |language: Self| -> usize {
+            let common = words.clone().filter(|word| language.is_common(word));
+            common.map(|word| if AMBIGUOUS.binary_search(&word).is_ok() { UNCLEAR } else { CLEAR }).sum()
+        };
+        let mut best = (Self::English, telling(Self::English).max(CLEAR - 1));
+        for language in TOLD {
+            let told = telling(language);
+            if told > best.1 {
+                best = (language, told);
+            }
+        }
+        let is_german = |word: &str| word.contains(['ä', 'ö', 'ü', 'ß']);
+        if best.1 < CLEAR && words.clone().any(is_german) { Self::German } else { best.0 }
+    }
+
+    /// Whether a folded word says next to nothing in it.
+    pub(crate) fn is_common(self, word: &str) -> bool {
+        let words = match self {
+            Self::English => COMMON,
+            Self::German => GERMAN,
+            Self::French => FRENCH,
+            Self::Spanish => SPANISH,
+            Self::Portuguese => PORTUGUESE,
+            Self::Italian => ITALIAN,
+            Self::Dutch => DUTCH,
+            Self::Russian => &[],
+        };
+        words.binary_search(&word).is_ok()
+    }
+
+    /// The stems of this language.
+    pub(crate) fn stems(self) -> Stems {
+        Stems(Stemmer::create(match self {
+            Self::English => Algorithm::English,
+            Self::German => Algorithm::German,
+            Self::French => Algorithm::French,
+            Self::Spanish => Algorithm::Spanish,
+            Self::Portuguese => Algorithm::Portuguese,
+            Self::Italian => Algorithm::Italian,
+            Self::Dutch => Algorithm::Dutch,
+            Self::Russian => Algorithm::Russian,
+        }))
+    }
+}
+
+/// The stems of a language.
+pub(crate) struct Stems(Stemmer);
+
+/// A stem, and where words with it stand among others.
+pub(crate) struct Stem {
+    stem: String,
+    /// The bytes that words with the stem begin with.
+    pub(crate) prefix: String,
+}
+
+/// Most bytes by which a word is longer than its stem.
+const MAX_ENDING: usize = 16;
+
+impl Stems {
+    /// The stem of a folded word; [`None`] for one that has none, such as a number or one of a script without spaces.
+    pub(crate) fn of(&self, word: &str) -> Option<Stem> {
+        let has_stem = word.chars().count() > 2 && word.chars().any(char::is_alphabetic) && !word.contains(is_unspaced);
+        has_stem.then(|| {
+            let stem = self.0.stem(word).into_owned();
+            let shared = stem.char_indices().zip(word.char_indices()).take_while(|(one, other)| one == other);
+            let shared = shared.map(|((at, c), _)| at + c.len_utf8()).last().unwrap_or_default();
+            // The last letter of a stem may stand for others: `happi` for happy, `hope` for hoping.
+            let kept = if shared > 3 && stem.ends_with(['i', 'e']) {
+                stem.floor_char_boundary(shared.min(stem.len() - 1))
+            } else {
+                shared
+            };
+            Stem { prefix: stem.get(..kept).unwrap_or_default().to_owned(), stem }
+        })
+    }
+
+    /// Whether a folded word that begins with the stem's prefix has the stem.
+    pub(crate) fn has(&self, stem: &Stem, word: &str) -> bool {
+        word.len() <= stem.stem.len() + MAX_ENDING && self.0.stem(word) == stem.stem
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn language(text: &str) -> Language {
+        Language::of(text.split(' '))
+    }
+
+    #[test]
+    fn common_words_tell_the_language() {
+        for (text, expected) in [
+            ("how do i hide finished tasks", Language::English),
+            ("kanban", Language::English),
+            ("para starter vault", Language::English),
+            ("die hard", Language::English),
+            ("contraseña para mi sitio publicado", Language::Spanish),
+            ("importar notas desde notion", Language::Spanish),
+            ("obsidian unter linux installieren", Language::German),
+            ("tastenkürzel ändern", Language::German),
+            ("comment changer la langue dans les réglages", Language::French),
+            ("как изменить язык", Language::Russian),
+            ("暗号化", Language::English),
+        ] {
+            assert_eq!(language(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_of_one_stem_are_found_below_its_prefix() {
+        for (language, words) in [
+            (Language::English, &["publish", "published", "publishing", "publishes"][..]),
+            (Language::English, &["happy", "happiness"]),
+            (Language::English, &["hope", "hoping", "hoped", "hopes"]),
+            (Language::English, &["librarian", "librarian's", "librarians"]),
+            (Language::English, &["stop", "stopping", "stopped"]),
+            (Language::Spanish, &["nota", "notas"]),
+            (Language::German, &["einstellung", "einstellungen"]),
+        ] {
+            let stems = language.stems();
+            for word in words {
+                let stem = stems.of(word).unwrap();
+                for other in words {
+                    assert!(other.starts_with(&stem.prefix) && stems.has(&stem, other), "{word} {other}");
+                }
+            }
+        }
+        for word in ["日本", "42", "to"] {
+            assert!(Language::English.stems().of(word).is_none(), "{word}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_word_has_its_own_stem(word in "([a-zäöüßéñçа-я']{1,20}|\\PC{1,12})", which in 0usize..8) {
+            let language = [Language::English, Language::German, Language::French, Language::Spanish, Language::Portuguese, Language::Italian, Language::Dutch, Language::Russian][which];
+            let stems = language.stems();
+            if let Some(stem) = stems.of(&word) {
+                prop_assert!(word.starts_with(&stem.prefix) && stems.has(&stem, &word));
+            }
+        }
+    }
+}
