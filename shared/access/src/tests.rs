@@ -79,7 +79,10 @@ fn a_good_token_of_every_kind_names_its_caller() {
     for token in tokens {
         let caller = verifier.verify(&token, now()).unwrap();
         assert_eq!((caller.name(), caller.is_authenticated()), ("agent", true));
-        assert_eq!(caller.missing(&scope::ALL), [Scope::DeleteVault, Scope::BulkVault, Scope::ApproveVault, Scope::Admin]);
+        assert_eq!(
+            caller.missing(&scope::ALL),
+            [Scope::DeleteVault, Scope::BulkVault, Scope::ApproveVault, Scope::Admin]
+        );
     }
 }
 
