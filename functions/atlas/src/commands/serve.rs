@@ -72,7 +72,6 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     }
     let url = format!("http://{address}");
     output::line(format_args!("Serving the vault {vault} on {url} until Ctrl-C. To try it:"));
-    output::line(format_args!("  {url}/ui in a browser, with a link of `atlas ui`"));
     let has_tokens = server.app().gate.is_shut();
     if has_tokens {
         output::line("  TOKEN=$(atlas token)");
@@ -81,6 +80,9 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         let shown = if has_tokens { " -H \"authorization: Bearer $TOKEN\"" } else { "" };
         output::line(format_args!("  {example}{shown}"));
     }
+    output::line(format_args!(
+        "The page for people is at {url}/ui: `atlas ui --url {url}` prints a link that opens it."
+    ));
     server.run(told_to_stop()).await?;
     Ok(())
 }
