@@ -217,7 +217,7 @@ async fn a_view_gives_its_rows_with_columns_and_summaries() {
         (json!({ "path": "Shelf.base", "override_filters": "a ==" }), "bases_syntax_error"),
         (json!({ "path": "Shelf.base", "limit": 2, "view": "All", "cursor": first["cursor"] }), "cursor_invalid"),
         (json!({ "path": "Books/Tides.md" }), "invalid_input"),
-        (json!({ "path": "map.png" }), "path_invalid"),
+        (json!({ "path": "Books/map.png" }), "path_invalid"),
         (json!({ "path": "Hidden/Own.base" }), "acl_denied"),
     ] {
         assert_eq!(world.refused("query_base", arguments.clone()).await, reason, "{arguments}");
