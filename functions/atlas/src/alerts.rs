@@ -18,7 +18,9 @@ use serde_json::{Value, json};
 use crate::output;
 
 /// How long a program or a webhook may take.
-const MAX_TIME: Duration = Duration::from_secs(30);
+const MAX_TIME: Duration = Duration::from_secs(10);
+/// How long after a failure somebody is told again.
+const AGAIN: SignedDuration = SignedDuration::from_mins(10);
 /// Most bytes of a webhook's answer.
 const MAX_ANSWER: usize = 64 << 10;
 /// Most bytes of the record.
@@ -38,29 +40,35 @@ pub(crate) struct AlertRules {
 }
 
 /// A trouble that lasts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Trouble {
     since: Timestamp,
     told: bool,
 }
 
+/// The troubles that last, and when somebody was to be told last and could not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Troubles {
+    failing: Option<Trouble>,
+    conflicts: Option<Trouble>,
+    #[serde(default)]
+    untold: Option<Timestamp>,
+}
+
 /// How a sync ended, for alerts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Ending {
-    Well,
+    /// With so many conflicts that wait.
+    Done(usize),
     Failed(String),
-    Conflicts(usize),
 }
 
 impl Ending {
     /// [`None`] if another process syncs, which tells itself.
-    fn of(result: &Result<Summary, SyncError>) -> Option<Self> {
+    fn of(result: &Result<Summary, Box<dyn Error>>) -> Option<Self> {
         Some(match result {
-            Ok(summary) => match summary.copies.len() + summary.conflicts.len() {
-                0 => Self::Well,
-                count => Self::Conflicts(count),
-            },
-            Err(SyncError::Locked { .. }) => return None,
+            Ok(summary) => Self::Done(summary.copies.len() + summary.conflicts.len()),
+            Err(error) if matches!(error.downcast_ref(), Some(SyncError::Locked { .. })) => return None,
             Err(error) => Self::Failed(error.to_string()),
         })
     }
@@ -74,40 +82,49 @@ struct Event {
     message: String,
 }
 
-/// The trouble after a sync at `now`, and the event to tell, if it lasts for `after` or is over.
-fn next(
-    before: Option<Trouble>,
-    ending: &Ending,
-    now: Timestamp,
-    after: SignedDuration,
-) -> (Option<Trouble>, Option<Event>) {
-    let (name, message) = match ending {
-        Ending::Well => {
-            let event = before.filter(|before| before.told).map(|before| Event {
-                name: "well",
-                since: before.since,
-                message: "the vault is in sync again".to_owned(),
-            });
-            return (None, event);
-        }
-        Ending::Failed(reason) => ("failing", format!("syncs fail: {reason}")),
-        Ending::Conflicts(1) => ("conflicts", "a conflict waits for you: `atlas resolve` goes through it".to_owned()),
-        Ending::Conflicts(count) => {
-            ("conflicts", format!("{count} conflicts wait for you: `atlas resolve` goes through them"))
-        }
-    };
+/// A trouble after a sync at `now`, and whether it is to be told, if it is there and lasts for `after`.
+fn lasting(before: Option<Trouble>, is_there: bool, now: Timestamp, after: SignedDuration) -> (Option<Trouble>, bool) {
+    if !is_there {
+        return (None, false);
+    }
     let trouble = before.unwrap_or(Trouble { since: now, told: false });
     // A clock that was set back does not tell earlier.
     let is_due = !trouble.told && now.duration_since(trouble.since) >= after;
-    let event = is_due.then(|| Event { name, since: trouble.since, message });
-    (Some(Trouble { told: trouble.told || is_due, ..trouble }), event)
+    (Some(Trouble { told: trouble.told || is_due, ..trouble }), is_due)
+}
+
+/// The troubles after a sync at `now`, and the event to tell. Conflicts are unknown while syncs fail.
+fn next(before: &Troubles, ending: &Ending, now: Timestamp, after: SignedDuration) -> (Troubles, Option<Event>) {
+    let Ending::Done(conflicts) = ending else {
+        let (failing, is_due) = lasting(before.failing, true, now, after);
+        let Ending::Failed(reason) = ending else { return (before.clone(), None) };
+        let event = failing.filter(|_| is_due).map(|failing| Event {
+            name: "failing",
+            since: failing.since,
+            message: format!("syncs fail: {reason}"),
+        });
+        return (Troubles { failing, ..before.clone() }, event);
+    };
+    let (conflicting, is_due) = lasting(before.conflicts, *conflicts > 0, now, after);
+    let message = match conflicts {
+        1 => "a conflict waits for you: `atlas resolve` goes through it".to_owned(),
+        count => format!("{count} conflicts wait for you: `atlas resolve` goes through them"),
+    };
+    let told = [before.failing, before.conflicts].into_iter().flatten().filter(|trouble| trouble.told);
+    let was_told = told.map(|trouble| trouble.since).min();
+    let event = match (conflicting, was_told) {
+        (Some(trouble), _) if is_due => Some(Event { name: "conflicts", since: trouble.since, message }),
+        (None, Some(since)) => Some(Event { name: "well", since, message: "the vault is in sync again".to_owned() }),
+        _ => None,
+    };
+    (Troubles { failing: None, conflicts: conflicting, untold: None }, event)
 }
 
 impl AlertRules {
     /// Looks at how a sync of `vault` ended, and tells what is to be told. The record is kept in the folder `state`.
     pub(crate) async fn look(
         &self,
-        result: &Result<Summary, SyncError>,
+        result: &Result<Summary, Box<dyn Error>>,
         vault: &str,
         folder: &Path,
         state: &Path,
@@ -117,19 +134,26 @@ impl AlertRules {
         let record = state.join("alert.json");
         let before = read(&record);
         let after = SignedDuration::from_mins(i64::from(self.alert_after));
-        let (trouble, event) = next(before.clone(), &ending, now, after);
+        let (mut troubles, event) = next(&before, &ending, now, after);
         if let Some(Event { name, since, message }) = event {
+            if before.untold.is_some_and(|untold| now.duration_since(untold).abs() < AGAIN) {
+                return;
+            }
             let event = json!({
                 "event": name, "vault": vault, "folder": folder.display().to_string(), "since": since, "time": now, "message": message,
             });
             if let Err(error) = tell(to, &event).await {
-                // It is tried again after the next sync.
                 output::note(format_args!("nobody could be told that {message}: {error}"));
-                return;
+                troubles = Troubles { untold: Some(now), ..before.clone() };
+                // A trouble counts from its beginning, even if nobody can be told.
+                troubles.failing =
+                    troubles.failing.or_else(|| (name == "failing").then_some(Trouble { since, told: false }));
+                troubles.conflicts =
+                    troubles.conflicts.or_else(|| (name == "conflicts").then_some(Trouble { since, told: false }));
             }
         }
-        if trouble != before {
-            keep(&record, trouble.as_ref());
+        if troubles != before {
+            keep(&record, &troubles);
         }
     }
 }
@@ -186,15 +210,16 @@ fn wait(child: &mut Child) -> Result<bool, Box<dyn Error + Send + Sync>> {
     }
 }
 
-fn read(record: &Path) -> Option<Trouble> {
+fn read(record: &Path) -> Troubles {
     let is_small = fs::metadata(record).is_ok_and(|found| found.len() <= MAX_RECORD);
-    if is_small { serde_json::from_slice(&fs::read(record).ok()?).ok() } else { None }
+    let bytes = if is_small { fs::read(record).ok() } else { None };
+    bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
-fn keep(record: &Path, trouble: Option<&Trouble>) {
-    let kept = match trouble {
-        None => fs::remove_file(record),
-        Some(trouble) => serde_json::to_vec(trouble).map_err(Into::into).and_then(|bytes| fs::write(record, bytes)),
+fn keep(record: &Path, troubles: &Troubles) {
+    let kept = match *troubles == Troubles::default() {
+        true => fs::remove_file(record),
+        false => serde_json::to_vec(troubles).map_err(Into::into).and_then(|bytes| fs::write(record, bytes)),
     };
     if let Err(error) = kept {
         tracing::debug!(path = %record.display(), %error, "what was told of the sync was not kept");
@@ -211,10 +236,10 @@ mod tests {
 
     /// The names of the events that are told after syncs that end so, one a minute, if trouble is told after three.
     fn told(endings: &[Ending]) -> Vec<Option<&'static str>> {
-        let mut trouble = None;
+        let mut troubles = Troubles::default();
         let step = |(minute, ending): (usize, &Ending)| {
-            let (after, event) = next(trouble.take(), ending, at(minute as i64), SignedDuration::from_mins(3));
-            trouble = after;
+            let (after, event) = next(&troubles, ending, at(minute as i64), SignedDuration::from_mins(3));
+            troubles = after;
             event.map(|event| event.name)
         };
         endings.iter().enumerate().map(step).collect()
@@ -223,13 +248,16 @@ mod tests {
     #[test]
     fn trouble_is_told_once_when_it_lasts_and_its_end_too() {
         let failed = || Ending::Failed("the store is gone".to_owned());
-        let all = [failed(), failed(), failed(), failed(), failed(), Ending::Conflicts(2), Ending::Well, Ending::Well];
-        assert_eq!(told(&all), [None, None, None, Some("failing"), None, None, Some("well"), None]);
+        let all = [failed(), failed(), failed(), failed(), failed(), Ending::Done(0), Ending::Done(0)];
+        assert_eq!(told(&all), [None, None, None, Some("failing"), None, Some("well"), None]);
         // What is over before it is told is not told at all.
-        assert_eq!(told(&[failed(), failed(), Ending::Well, failed(), failed()]), [None; 5]);
-        // One trouble after the other is one trouble.
-        let both = [failed(), failed(), Ending::Conflicts(1), Ending::Conflicts(1)];
-        assert_eq!(told(&both), [None, None, None, Some("conflicts")]);
+        assert_eq!(told(&[failed(), failed(), Ending::Done(0), failed(), failed()]), [None; 5]);
+        // A conflict that waits hides no failure.
+        let waits = || Ending::Done(1);
+        let both =
+            [waits(), waits(), waits(), waits(), failed(), failed(), failed(), failed(), waits(), Ending::Done(0)];
+        let expected = [None, None, None, Some("conflicts"), None, None, None, Some("failing"), None, Some("well")];
+        assert_eq!(told(&both), expected);
     }
 
     #[tokio::test]
@@ -241,20 +269,23 @@ mod tests {
             fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         };
         let rules = AlertRules { alert: Some(program.display().to_string()), alert_after: 0 };
-        let failed = Err(SyncError::Locked { lock: "x".into() });
+        let failed = Err(SyncError::Locked { lock: "x".into() }.into());
         rules.look(&failed, "main", folder.path(), folder.path(), at(0)).await;
-        assert!(read(&folder.path().join("alert.json")).is_none(), "another process syncs");
+        let record = || read(&folder.path().join("alert.json"));
+        assert_eq!(record(), Troubles::default(), "another process syncs");
         let conflict = Ok(Summary { copies: vec!["a (conflict).md".to_owned()], ..Summary::default() });
         script("exit 1");
         rules.look(&conflict, "main", folder.path(), folder.path(), at(1)).await;
-        assert!(read(&folder.path().join("alert.json")).is_none(), "nobody was told");
+        assert!(record().conflicts.is_some_and(|trouble| !trouble.told), "nobody was told");
         script(&format!("cat > {0}/event; echo \"$ATLAS_ALERT_EVENT\" > {0}/name", folder.path().display()));
         rules.look(&conflict, "main", folder.path(), folder.path(), at(2)).await;
+        assert!(!folder.path().join("event").exists(), "not at once again");
+        rules.look(&conflict, "main", folder.path(), folder.path(), at(12)).await;
         let event: Value = serde_json::from_slice(&fs::read(folder.path().join("event")).unwrap()).unwrap();
         assert_eq!((&event["event"], &event["vault"]), (&json!("conflicts"), &json!("main")));
         assert_eq!(fs::read_to_string(folder.path().join("name")).unwrap(), "conflicts\n");
-        rules.look(&Ok(Summary::default()), "main", folder.path(), folder.path(), at(3)).await;
+        rules.look(&Ok(Summary::default()), "main", folder.path(), folder.path(), at(13)).await;
         assert_eq!(fs::read_to_string(folder.path().join("name")).unwrap(), "well\n");
-        assert!(read(&folder.path().join("alert.json")).is_none());
+        assert_eq!(record(), Troubles::default());
     }
 }

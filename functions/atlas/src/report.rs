@@ -48,7 +48,7 @@ pub(crate) fn texts(summary: &Summary) {
 /// Prints what changed on both sides.
 pub(crate) fn conflicts(summary: &Summary) {
     for Merged { path, .. } in &summary.merged {
-        output::note(format_args!("{path}: it changed on both sides; the changes were merged"));
+        output::note(format_args!("{path}: it changed on both sides; its changes do not meet, so they are merged"));
     }
     for Conflicted { path, copy, is_folder, why } in &summary.conflicts {
         let why = why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();

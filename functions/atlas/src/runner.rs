@@ -76,8 +76,17 @@ pub(crate) struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Syncs it once.
+    /// Syncs it once, and tells a person of lasting trouble.
     pub(crate) async fn run(&self, mirror: &Mirror, progress: Arc<dyn Progress>) -> Result<Summary, Box<dyn Error>> {
+        let result = self.sync(mirror, progress).await;
+        if let (false, Some(folder), Ok(state)) = (self.dry_run, &self.location.folder, self.location.state()) {
+            let vault = self.location.vault.value.as_str();
+            self.rules.alerts.look(&result, vault, folder, &state, Timestamp::now()).await;
+        }
+        result
+    }
+
+    async fn sync(&self, mirror: &Mirror, progress: Arc<dyn Progress>) -> Result<Summary, Box<dyn Error>> {
         let begun = Instant::now();
         let began = Timestamp::now();
         let base = options(self.location, began)?;
@@ -126,10 +135,6 @@ impl Runner<'_> {
             // The other process reports the result.
             Ok(_) | Err(SyncError::Locked { .. }) => {}
             Err(error) => runs.failed(began, error),
-        }
-        if !options.dry_run {
-            let vault = self.location.vault.value.as_str();
-            self.rules.alerts.look(&result, vault, &options.root, &options.state, began).await;
         }
         let mut summary = result?;
         summary.duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);

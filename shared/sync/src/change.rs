@@ -39,8 +39,8 @@ pub(crate) struct Write {
     pub(crate) text: Option<Bytes>,
     /// The object of an attachment's bytes.
     pub(crate) blob: Option<Blob>,
-    /// It is only written if this path is written too.
-    pub(crate) beside: Option<VaultPath>,
+    /// Whether it is done if the mirror has its content already.
+    pub(crate) may_be_there: bool,
 }
 
 /// A file's metadata and hash when it was read: enough to see whether it has changed.
@@ -69,7 +69,7 @@ impl Content {
 
 impl Write {
     pub(crate) const fn new(file: File, ancestor: Version) -> Self {
-        Self { file, ancestor, known: None, text: None, blob: None, beside: None }
+        Self { file, ancestor, known: None, text: None, blob: None, may_be_there: false }
     }
 
     /// A write of a file that was read.
@@ -223,7 +223,10 @@ impl SyncChange {
             let head = newest(documents, write.file.path.as_str());
             let version = head.map(|head| head.sha256);
             let fits = match write.known {
-                Some(known) => decide(write.ancestor, Some(known.sha256), version) == Action::Push,
+                Some(known) => {
+                    let is_there = write.may_be_there && version == Some(known.sha256);
+                    is_there || decide(write.ancestor, Some(known.sha256), version) == Action::Push
+                }
                 None => version == write.ancestor,
             };
             let reused = write.blob.as_ref().and_then(|blob| Some((blob.of.as_deref()?, &blob.name)));
@@ -239,12 +242,6 @@ impl SyncChange {
             })
         });
         let mut chosen: Vec<Chosen> = chosen.collect();
-        let written = self.paths_of(&chosen);
-        let has_company = |chosen: &Chosen| {
-            let beside = self.writes.get(chosen.write).and_then(|write| write.beside.as_ref());
-            beside.is_none_or(|beside| written.contains(beside.as_str()))
-        };
-        chosen.retain(has_company);
         // Conflict copies were added last, but a segment needs the order of paths.
         chosen.sort_by_key(|chosen| self.writes.get(chosen.write).map(|write| &write.file.path));
         chosen

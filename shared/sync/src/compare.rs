@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use crate::decide::Version;
 use crate::head::Heads;
 use crate::rules::Tree;
-use crate::scan::{File, Scan, Unknown};
+use crate::scan::{File, Scan};
 use crate::state::Entry;
 
 /// A path of the folder, of the last sync, or of the mirror.
@@ -49,7 +49,8 @@ impl Item {
 /// Returns all paths in order.
 pub fn compare(scan: Scan, entries: Vec<Entry>, heads: &Heads, tree: Tree, checksum: bool) -> Vec<Item> {
     let Scan { files, unknown, ignored, .. } = scan;
-    let mut items = in_folder(files, entries, &unknown, tree, checksum);
+    let is_unknown = |path: &str| unknown.holds(path) || tree == Tree::Vault && ignored.exclude(path);
+    let mut items = in_folder(files, entries, is_unknown, tree, checksum);
     for item in &mut items {
         item.head = heads.version(&item.path, item.ancestor());
     }
@@ -58,8 +59,7 @@ pub fn compare(scan: Scan, entries: Vec<Entry>, heads: &Heads, tree: Tree, check
     let only_head: Vec<Item> = only_head
         .filter_map(|(path, documents)| {
             let head = Some(documents.first()?.sha256);
-            let is_unknown = unknown.holds(path) || tree == Tree::Vault && ignored.exclude(path);
-            let found = if is_unknown { InFolder::Unknown } else { InFolder::Nothing };
+            let found = if is_unknown(path) { InFolder::Unknown } else { InFolder::Nothing };
             Some(Item { path: path.clone(), entry: None, past: None, found, head, is_ignored: false })
         })
         .collect();
@@ -84,7 +84,13 @@ pub fn prefer_folder(items: &mut [Item]) {
 }
 
 /// The paths of the folder and of the last sync, in order.
-fn in_folder(files: Vec<File>, entries: Vec<Entry>, unknown: &Unknown, tree: Tree, checksum: bool) -> Vec<Item> {
+fn in_folder(
+    files: Vec<File>,
+    entries: Vec<Entry>,
+    is_unknown: impl Fn(&str) -> bool,
+    tree: Tree,
+    checksum: bool,
+) -> Vec<Item> {
     let mut items = Vec::with_capacity(files.len().max(entries.len()));
     let (mut files, mut entries) = (files.into_iter().peekable(), entries.into_iter().peekable());
     loop {
@@ -99,9 +105,7 @@ fn in_folder(files: Vec<File>, entries: Vec<Entry>, unknown: &Unknown, tree: Tre
         let found = match (file, &entry) {
             (Some(file), Some(entry)) if !checksum && entry.matches(file.stamp) => InFolder::Same(file),
             (Some(file), _) => InFolder::Touched(file),
-            (None, Some(entry)) if unknown.holds(&entry.path) || tree.class_of(&entry.path).is_none() => {
-                InFolder::Unknown
-            }
+            (None, Some(entry)) if is_unknown(&entry.path) || tree.class_of(&entry.path).is_none() => InFolder::Unknown,
             (None, _) => InFolder::Nothing,
         };
         let path = match (&found, &entry) {

@@ -1,14 +1,15 @@
 //! The rules of `.atlasignore` and `.gitignore` files.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::io::{self, ErrorKind, Read as _};
+use std::io::{self, Read as _};
 
 use cap_std::fs::Dir;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use unicode_normalization::UnicodeNormalization as _;
 
-use crate::rules::Tree;
+use crate::folder::Folder;
+use crate::rules::{Tree, of_placeholder};
 
 /// The file of a vault's rules.
 const OF_VAULT: &str = ".atlasignore";
@@ -41,46 +42,66 @@ impl IgnoreRules {
         Self { name, by_folder: BTreeMap::new() }
     }
 
-    /// Whether a file of this name has rules.
-    pub(crate) fn are_in(&self, name: &OsStr) -> bool {
-        name == self.name
+    /// Whether a file of this name has rules, or stands for one that has.
+    pub(crate) fn are_in(&self, name: &str) -> bool {
+        name == self.name || self.is_strict() && of_placeholder(name) == Some(self.name)
     }
 
-    /// Reads the rules of `folder` within `root`, which has some. An unreadable file is an error, since its rules may
-    /// protect a secret.
-    pub(crate) fn enter(&mut self, root: &Dir, folder: &str) -> io::Result<()> {
+    /// Whether rules that cannot be applied as they are written are an error. Git lets them exclude nothing.
+    fn is_strict(&self) -> bool {
+        self.name == OF_VAULT
+    }
+
+    /// Reads the rules of `folder` within `root` from its file `found`, for which [`are_in`](Self::are_in) holds.
+    ///
+    /// # Errors
+    /// When they cannot be read, since they may protect a secret.
+    pub(crate) fn enter(&mut self, root: &Dir, folder: &str, found: &str) -> io::Result<()> {
         let name = self.name;
-        let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
-        match root.symlink_metadata(&path) {
-            Ok(metadata) if metadata.is_file() => {}
-            // As in Git.
-            Ok(_) => return Ok(()),
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(error),
+        let unusable = |why: String| Err(io::Error::other(format!("its {name} {why}")));
+        if found != self.name {
+            return unusable("is in iCloud and not on this disk: download it".to_owned());
+        }
+        let path = if folder.is_empty() { found.to_owned() } else { format!("{folder}/{found}") };
+        if !root.symlink_metadata(&path)?.is_file() {
+            return if self.is_strict() { unusable("is no file".to_owned()) } else { Ok(()) };
         }
         let mut bytes = Vec::new();
         root.open(&path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > MAX_BYTES {
-            return Err(io::Error::other(format!("its {name} has more than {MAX_BYTES} bytes")));
+            return unusable(format!("has more than {MAX_BYTES} bytes"));
         }
-        self.add(folder, &String::from_utf8_lossy(&bytes));
-        Ok(())
+        if self.is_strict() && str::from_utf8(&bytes).is_err() {
+            return unusable("is not UTF-8".to_owned());
+        }
+        match self.add(folder, &String::from_utf8_lossy(&bytes)) {
+            Err(why) if self.is_strict() => unusable(why),
+            _ => Ok(()),
+        }
     }
 
-    fn add(&mut self, folder: &str, text: &str) {
+    /// Adds rules; says which of them is none.
+    fn add(&mut self, folder: &str, text: &str) -> Result<(), String> {
         let mut rules = GitignoreBuilder::new("");
-        for line in text.trim_start_matches('\u{feff}').lines() {
+        let mut invalid = Ok(());
+        for (number, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
             // As in Git, an invalid line excludes nothing.
-            let _ = rules.add_line(None, line);
+            if rules.add_line(None, &line.nfc().collect::<String>()).is_err() {
+                invalid = Err(format!("has no rule in line {}", number + 1));
+            }
         }
-        if let Ok(rules) = rules.build() {
-            self.by_folder.insert(folder.to_owned(), rules);
-        }
+        let rules = rules.build().map_err(|_| "has more rules than can be applied".to_owned())?;
+        self.by_folder.insert(folder.nfc().collect(), rules);
+        invalid
     }
 
     /// Whether the rules exclude `path`, which is in a folder that was entered. The nearest folder's rules have
     /// precedence.
     pub(crate) fn leave_out(&self, path: &str, is_folder: bool) -> bool {
+        if self.by_folder.is_empty() {
+            return false;
+        }
+        let path = &*path.nfc().collect::<String>();
         let mut folder = Some(parent(path));
         while let Some(at) = folder {
             let below = path.strip_prefix(at).unwrap_or(path).trim_start_matches('/');
@@ -101,6 +122,22 @@ impl IgnoreRules {
     }
 }
 
+/// Whether the `.atlasignore` files of the vault in `root` exclude the file at `path`.
+///
+/// # Errors
+/// When one of them cannot be read.
+pub fn is_excluded(root: &Folder, path: &str) -> io::Result<bool> {
+    let mut rules = IgnoreRules::of(Tree::Vault);
+    let ends = path.match_indices('/').map(|(end, _)| end);
+    for folder in std::iter::once("").chain(ends.filter_map(|end| path.get(..end))) {
+        let file = if folder.is_empty() { OF_VAULT.to_owned() } else { format!("{folder}/{OF_VAULT}") };
+        if root.dir.symlink_metadata(file).is_ok() {
+            rules.enter(&root.dir, folder, OF_VAULT)?;
+        }
+    }
+    Ok(rules.exclude(path))
+}
+
 fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(parent, _)| parent)
 }
@@ -112,8 +149,8 @@ mod tests {
     #[test]
     fn the_nearest_rules_have_the_last_word() {
         let mut rules = IgnoreRules::of(Tree::Code);
-        rules.add("", "\u{feff}# built\n*.log\r\n/target/\nsecret\n!keep.log\n[\n");
-        rules.add("a/b", "!x.log\n/only-here.md\n");
+        let _ = rules.add("", "\u{feff}# built\n*.log\r\n/target/\nsecret\n!keep.log\n[\n");
+        let _ = rules.add("a/b", "!x.log\n/only-here.md\n");
         for (path, is_folder, left_out) in [
             ("x.log", false, true),
             ("keep.log", false, false),
@@ -137,9 +174,10 @@ mod tests {
     fn what_is_below_an_excluded_folder_is_excluded() {
         let mut rules = IgnoreRules::default();
         assert!(!rules.exclude("a.md"));
-        rules.add("", "private/\n*.tmp.md\n");
+        let _ = rules.add("", "Café/\nprivate/\n*.tmp.md\n");
         for (path, excluded) in [
             ("private/a.md", true),
+            ("Cafe\u{301}/a.md", true),
             ("work/private/deep/a.md", true),
             ("private", false),
             ("private.md", false),

@@ -70,6 +70,7 @@ pub use conflict::original_of;
 pub use error::SyncError;
 pub use export::{ExportOptions, Exported, export};
 pub use guard::{Danger, Side};
+pub use ignore_rules::is_excluded;
 pub use merging::Merged;
 pub use options::SyncOptions;
 pub use outcome::{ChangeKind, Changed};

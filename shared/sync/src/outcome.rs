@@ -91,11 +91,10 @@ impl Outcome<'_> {
                 Some(known) => Some(entry(&path.path, *known)),
                 None => path.entry.clone(),
             },
-            PathAction::Merge(merge) => match self.merged.get(&index) {
+            PathAction::Merge(_) => match self.merged.get(&index) {
                 Some(Some(known)) => Some(entry(&path.path, *known)),
-                // The folder's version was on both sides; the next sync reads the file.
-                Some(None) => Some(Entry { mtime_ns: None, ..entry(&path.path, merge.known) }),
-                None => path.entry.clone(),
+                // The next sync merges again, from the same ancestor.
+                _ => path.entry.clone(),
             },
             PathAction::Pull(_) => match self.pulled.get(&index) {
                 Some(pulled) => pulled.map(|known| entry(&path.path, known)),

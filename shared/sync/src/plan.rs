@@ -108,10 +108,12 @@ impl SyncPlan {
             let ancestor = item.ancestor();
             let Item { path, entry, found, head, is_ignored, .. } = item;
             if is_ignored {
+                // What the mirror has no more is as if it had never been synced: a rule that goes later deletes nothing.
+                let action = if head.is_some() { PathAction::Leave } else { PathAction::Gone };
                 if head.is_some() {
                     plan.skip(&path, Reason::Ignored);
                 }
-                plan.paths.push(PathPlan { path, entry, head, action: PathAction::Leave });
+                plan.paths.push(PathPlan { path, entry, head, action });
                 continue;
             }
             let action = match head.filter(|_| clashes.displaced.contains(&index)) {

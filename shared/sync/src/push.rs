@@ -38,6 +38,8 @@ pub(crate) struct Pushed {
     pub(crate) removed: BTreeSet<usize>,
     /// The committed conflict copies, by path.
     pub(crate) copies: BTreeMap<String, Fingerprint>,
+    /// The merges whose folder's version is set aside.
+    pub(crate) aside: BTreeSet<usize>,
     pub(crate) skipped: Vec<Skipped>,
 }
 
@@ -48,8 +50,8 @@ struct CommitInput {
     /// For each write, its place in the plan.
     written: Vec<Origin>,
     removes: Vec<Remove>,
-    /// For each removal, the index of its path.
-    removed: Vec<usize>,
+    /// For each removal, the index of its path; [`None`] for what an earlier sync set aside.
+    removed: Vec<Option<usize>>,
 }
 
 /// What a write is of.
@@ -59,8 +61,8 @@ enum Origin {
     Path(usize),
     /// A conflict copy of the folder.
     Copy,
-    /// The mirror's version of a file to merge, which is set aside.
-    Aside,
+    /// The folder's version of a file to merge, which is set aside; by the index of its path.
+    Aside(usize),
 }
 
 impl CommitInput {
@@ -77,8 +79,13 @@ impl CommitInput {
             wanted.write(Origin::Path(index), write.clone());
         }
         for (index, _, merge) in plan.merges() {
-            merge.ours.iter().for_each(|ours| wanted.write(Origin::Path(index), ours.clone()));
-            merge.aside.iter().for_each(|aside| wanted.write(Origin::Aside, aside.clone()));
+            wanted.write(Origin::Aside(index), merge.aside.clone());
+        }
+        // What a killed sync set aside, of a file that has changed since. It is in the history.
+        let aside: BTreeSet<&str> = plan.merges().map(|(_, _, merge)| merge.aside.file.path.as_str()).collect();
+        for (path, document) in merging::set_aside(&plan.heads).filter(|(path, _)| !aside.contains(path)) {
+            wanted.removes.push(Remove { path: path.to_owned(), ancestor: Some(document.sha256), beside: None });
+            wanted.removed.push(None);
         }
         for (index, path) in plan.displaced().filter(|(index, _)| pulled.copies.contains_key(index)) {
             wanted.remove(index, path.path.clone(), path.head);
@@ -100,7 +107,7 @@ impl CommitInput {
 
     fn remove(&mut self, index: usize, path: String, ancestor: Version) {
         self.removes.push(Remove { path, ancestor, beside: None });
-        self.removed.push(index);
+        self.removed.push(Some(index));
     }
 }
 
@@ -149,16 +156,21 @@ pub(crate) async fn push(
             (Ok(written), Some(Origin::Copy), Some(copy)) => {
                 pushed.copies.insert(copy.file.path.as_str().to_owned(), written.known);
             }
-            (Ok(_), Some(Origin::Aside), _) => aside += 1,
+            (Ok(written), Some(Origin::Aside(path)), _) => {
+                aside += u64::from(!written.equal);
+                pushed.aside.insert(*path);
+            }
             (Ok(_), ..) => {}
             (Err(reason), ..) => pushed.skipped.push(skip(index, reason.clone())),
         }
     }
-    let is_aside = |index: usize| paths_written.get(index) == Some(&Origin::Aside);
-    let left = (0..writes.len()).filter(|index| !done.contains(index) && !is_aside(*index));
-    pushed.skipped.extend(left.map(|index| skip(index, Reason::Overtaken)));
+    let left = (0..writes.len()).filter(|index| !done.contains(index));
+    pushed.skipped.extend(left.map(|index| match paths_written.get(index) {
+        Some(Origin::Aside(path)) => overtaken(plan, *path),
+        _ => skip(index, Reason::Overtaken),
+    }));
     let removed = attempt.iter().flat_map(|attempt| &attempt.removed);
-    pushed.removed = removed.filter_map(|index| paths_removed.get(*index).copied()).collect();
+    pushed.removed = removed.filter_map(|index| paths_removed.get(*index).copied().flatten()).collect();
     let large = writes.iter().filter(|write| write.is_large_note());
     let large = large.map(|write| Skipped { path: write.file.disk_path().to_owned(), reason: Reason::LargeNote });
     pushed.skipped.extend(large);
@@ -179,6 +191,12 @@ pub(crate) async fn push(
     Ok(pushed)
 }
 
+/// A file that the mirror changed during the sync, by its index.
+fn overtaken(plan: &SyncPlan, index: usize) -> Skipped {
+    let path = plan.paths.get(index).map(|path| path.path.clone()).unwrap_or_default();
+    Skipped { path, reason: Reason::Overtaken }
+}
+
 /// Commits the merges whose versions are both in the mirror now, and adds the new generation to `pushed`. Returns the merged paths by their
 /// index in the plan, in order.
 pub(crate) async fn push_merges(
@@ -189,14 +207,13 @@ pub(crate) async fn push_merges(
     plan: &SyncPlan,
     pushed: &mut Pushed,
 ) -> Result<Vec<usize>, SyncError> {
-    let is_ready =
-        |(index, _, merge): &(usize, &PathPlan, &Merge)| merge.ours.is_none() || pushed.written.contains_key(index);
-    let ready: Vec<(usize, &PathPlan, &Merge)> = plan.merges().filter(is_ready).collect();
+    let ready: Vec<(usize, &PathPlan, &Merge)> =
+        plan.merges().filter(|(index, ..)| pushed.aside.contains(index)).collect();
     let Some(head) = pushed.after.clone().filter(|_| !ready.is_empty()) else { return Ok(Vec::new()) };
     let writes: Vec<Write> = ready.iter().map(|(_, _, merge)| merge.merged.clone()).collect();
     let remove = |merge: &Merge| Remove {
-        path: merge.copy.as_str().to_owned(),
-        ancestor: Some(merge.theirs),
+        path: merge.aside.file.path.as_str().to_owned(),
+        ancestor: Some(merge.known.sha256),
         beside: Some(merge.file.path.clone()),
     };
     let removes: Vec<Remove> = ready.iter().map(|(_, _, merge)| remove(merge)).collect();
@@ -207,6 +224,9 @@ pub(crate) async fn push_merges(
     let written = written.filter(|(_, result)| result.is_ok()).filter_map(|(write, _)| Some(ready.get(write)?.0));
     let mut merged: Vec<usize> = written.collect();
     merged.sort_unstable();
+    pushed.changes.changed += merged.len() as u64;
+    let left = ready.iter().filter(|(index, ..)| merged.binary_search(index).is_err());
+    pushed.skipped.extend(left.map(|(index, ..)| overtaken(plan, *index)));
     if let Committed::New(after, _) | Committed::Unchanged(Some(after), _) = committed {
         pushed.alone &= after.generation() <= head.generation().saturating_add(1);
         pushed.after = Some(after);

@@ -52,6 +52,8 @@ pub struct Scan {
     pub folders: Folders,
     /// The rules that exclude files.
     pub ignored: IgnoreRules,
+    /// Paths of symbolic links, and of the files that they lead to.
+    link_targets: Vec<(String, String)>,
 }
 
 /// Folders of the vault by their path, each with its spelling on the disk.
@@ -87,6 +89,11 @@ impl Unknown {
     /// Whether nothing follows from the absence of `path`.
     pub fn holds(&self, path: &str) -> bool {
         self.paths.contains(path) || self.folders.iter().any(|folder| path.starts_with(folder.as_str()))
+    }
+
+    /// Whether all is known.
+    pub fn is_empty(&self) -> bool {
+        self.paths.is_empty() && self.folders.is_empty()
     }
 
     /// Adds the path of a file or folder, in the folder's spelling.
@@ -134,8 +141,10 @@ impl Walk<'_> {
     fn list(&mut self, path: &str) -> io::Result<()> {
         let entries = if path.is_empty() { self.folder.dir.entries()? } else { self.folder.dir.read_dir(path)? };
         let entries: Vec<io::Result<DirEntry>> = entries.collect();
-        if entries.iter().flatten().any(|entry| self.scan.ignored.are_in(&entry.file_name())) {
-            self.scan.ignored.enter(&self.folder.dir, path)?;
+        for entry in entries.iter().flatten() {
+            if let Some(name) = entry.file_name().to_str().filter(|name| self.scan.ignored.are_in(name)) {
+                self.scan.ignored.enter(&self.folder.dir, path, name)?;
+            }
         }
         for entry in entries {
             let entry = entry?;
@@ -210,15 +219,17 @@ impl Walk<'_> {
     }
 
     /// The target's metadata of the symbolic link at `path`, if the target is a file that belongs to the vault itself.
-    fn follow(&self, path: &str) -> Result<Metadata, Reason> {
+    fn follow(&mut self, path: &str) -> Result<Metadata, Reason> {
         let outside = |_| Reason::LinkOutside;
         let metadata = self.folder.dir.metadata(path).map_err(outside)?;
         if metadata.is_dir() {
             return Err(Reason::LinkToFolder);
         }
         let target = self.folder.dir.canonicalize(path).map_err(outside)?;
-        let belongs = target.to_str().is_some_and(|target| self.tree.class_of(target).is_some());
-        if belongs { Ok(metadata) } else { Err(Reason::LinkOutside) }
+        let target = target.to_str().filter(|target| self.tree.class_of(target).is_some());
+        let target = target.ok_or(Reason::LinkOutside)?;
+        self.scan.link_targets.push((path.to_owned(), target.to_owned()));
+        Ok(metadata)
     }
 
     /// Adds the configuration files that operations read, from an otherwise hidden folder.
@@ -232,6 +243,10 @@ impl Walk<'_> {
             }
         }
         for path in CONFIG_FILES {
+            if self.scan.ignored.exclude(path) {
+                self.scan.unknown.add(path);
+                continue;
+            }
             let found = match self.folder.dir.symlink_metadata(path) {
                 Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                     if let Some((folder, name)) = path.rsplit_once('/')
@@ -268,6 +283,13 @@ impl Scan {
     /// Sorts the files by path. Those with the same path are skipped, since it is unclear which one the mirror has.
     fn settled(mut self) -> Self {
         let mut files = std::mem::take(&mut self.files);
+        // A link does not bring back what the rules exclude.
+        for (link, target) in std::mem::take(&mut self.link_targets) {
+            if self.ignored.exclude(&target) {
+                files.retain(|file| file.disk_path() != link);
+                self.unknown.add(&link);
+            }
+        }
         files.sort_unstable_by(|a, b| a.path.cmp(&b.path).then_with(|| a.on_disk.cmp(&b.on_disk)));
         for same in files.chunk_by(|a, b| a.path == b.path) {
             if let [file] = same {

@@ -118,7 +118,7 @@ async fn round(
     let paths = scan.files.iter().map(|file| file.path.as_str());
     summary.copies = paths.filter(|path| conflict::is_copy(path)).map(str::to_owned).collect();
     let entries = session.before.as_ref().map_or_else(Vec::new, |before| before.entries.clone());
-    let is_empty = scan.files.is_empty() && summary.skipped.is_empty();
+    let is_empty = scan.files.is_empty() && summary.skipped.is_empty() && scan.unknown.is_empty();
     if is_empty && entries.len() > 1 && !options.allow_mass_delete {
         let (root, state) = (session.folder.path().to_owned(), session.states.path().to_owned());
         return Err(Danger::Emptied { root, state, of: entries.len() as u64 }.into());
@@ -148,8 +148,8 @@ async fn round(
         join::check(&plan, session.folder.path())?;
     }
     if let Some(head) = head.as_ref().filter(|_| options.merge && !options.push_only) {
-        let (folder, last, time_zone) = (&session.folder, last.as_deref(), &options.time_zone);
-        merging::plan_merges(&mut plan, &merging::Sources { mirror, folder, last, head, time_zone }).await?;
+        let (folder, last) = (&session.folder, last.as_deref());
+        merging::plan_merges(&mut plan, &merging::Sources { mirror, folder, last, head }).await?;
     }
     summary.unchanged = plan.unchanged;
     summary.skipped.extend_from_slice(&plan.skipped);
@@ -201,7 +201,7 @@ async fn round(
     let is_merged = |(index, _, _): &(usize, &PathPlan, &Merge)| merged.contains_key(index);
     let described = plan.merges().filter(is_merged).map(|(_, path, merge)| merge.described(&path.path));
     summary.merged = described.collect();
-    let Pushed { changes, after, alone, written, removed, copies, skipped } = pushed;
+    let Pushed { changes, after, alone, written, removed, copies, skipped, aside: _ } = pushed;
     let outcome = Outcome { plan: &plan, pulled: pulled.done, written, removed, copies, merged, alone };
     (summary.pulled, summary.pushed) = (pulled.changes, changes);
     summary.conflicts.append(&mut pulled.conflicts);

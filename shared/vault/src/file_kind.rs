@@ -134,6 +134,9 @@ fn is_temporary(name: &str) -> bool {
         || name.starts_with(".#")
         || is_between(".~lock.", "#")
         || name.starts_with("~$")
+            && [".docx", ".docm", ".xlsx", ".xlsm", ".pptx", ".doc", ".xls", ".ppt"]
+                .iter()
+                .any(|end| name.ends_with(end))
         || is_between(".syncthing.", ".tmp")
         || is_between("~syncthing~", ".tmp")
         || matches!(name, ".dropbox" | ".dropbox.attr")
@@ -161,7 +164,20 @@ mod tests {
         ] {
             assert!(is_junk(name), "{name}");
         }
-        for name in ["a.md", ".swp", "a.swp", ".a.swim", "#a.md", "a#", "~a.md", "a.part", "a.tmp", "a~", ".stignore"] {
+        for name in [
+            "a.md",
+            ".swp",
+            "a.swp",
+            ".a.swim",
+            "#a.md",
+            "a#",
+            "~a.md",
+            "a.part",
+            "a.tmp",
+            "a~",
+            ".stignore",
+            "~$100 ideas.md",
+        ] {
             assert!(!is_junk(name), "{name}");
         }
     }

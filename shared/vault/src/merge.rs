@@ -13,6 +13,12 @@ mod note;
 
 use std::ops::Range;
 
+/// Endings of files whose lines make sense only together: lines of two versions may make one that is invalid, or says something else.
+const STRUCTURED: [&str; 8] = [".json", ".base", ".yml", ".yaml", ".toml", ".xml", ".csv", ".html"];
+
+/// Most lines between the first and the last that a version changes: the time to compare them grows with their square.
+const MAX_CHANGED_LINES: usize = 20_000;
+
 /// Longest text that is merged, in bytes.
 pub const MAX_BYTES: usize = 4 << 20;
 
@@ -34,8 +40,8 @@ pub enum Conflict {
     /// Both sides changed this property or member.
     #[error("both versions changed {0}")]
     Member(String),
-    /// A version is larger than [`MAX_BYTES`].
-    #[error("a version has more than {MAX_BYTES} bytes")]
+    /// A version is larger than [`MAX_BYTES`], or changes too many lines.
+    #[error("a version has more than {MAX_BYTES} bytes, or too many changed lines")]
     TooLarge,
 }
 
@@ -54,13 +60,31 @@ pub fn merge(path: &str, base: &str, ours: &str, theirs: &str) -> Result<String,
         return Ok(theirs.to_owned());
     }
     let has_ending = |ending: &str| path.len() > ending.len() && path.to_ascii_lowercase().ends_with(ending);
+    if changed_lines(base, ours).max(changed_lines(base, theirs)) > MAX_CHANGED_LINES {
+        return Err(Conflict::TooLarge);
+    }
     if has_ending(".md") {
         note::merge(base, ours, theirs)
     } else if has_ending(".canvas") || path == ".obsidian/bookmarks.json" {
         json::merge(base, ours, theirs)
+    } else if STRUCTURED.iter().any(|ending| has_ending(ending)) {
+        Err(Conflict::Member("a file whose lines belong together".to_owned()))
     } else {
         lines::merge(base, ours, theirs).map_err(Conflict::Overlaps)
     }
+}
+
+/// The number of lines between the first and the last in which two texts differ: of the text that has more.
+fn changed_lines(base: &str, text: &str) -> usize {
+    let same_start = base.bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count();
+    let rest = |text: &str| text.len().saturating_sub(same_start);
+    let most = rest(base).min(rest(text));
+    let same_end = base.bytes().rev().zip(text.bytes().rev()).take(most).take_while(|(a, b)| a == b).count();
+    let lines = |text: &str| {
+        let middle = text.as_bytes().get(same_start..text.len().saturating_sub(same_end)).unwrap_or_default();
+        memchr::memchr_iter(b'\n', middle).count()
+    };
+    lines(base).max(lines(text))
 }
 
 #[cfg(test)]

@@ -179,7 +179,15 @@ pub(crate) const KNOWN: [&str; 24] = [
     "ATLAS_LOG",
 ];
 /// Names with the prefix that belong to tests, units or the host of a vault, not to a service.
-const IGNORED: [&str; 5] = ["ATLAS_CORPORA", "ATLAS_HISTORIES", "ATLAS_RCLONE_RC", "ATLAS_ROOT", "ATLAS_VAULT_ROOT"];
+const IGNORED: [&str; 7] = [
+    "ATLAS_ALERT",
+    "ATLAS_CORPORA",
+    "ATLAS_HISTORIES",
+    "ATLAS_MERGE",
+    "ATLAS_RCLONE_RC",
+    "ATLAS_ROOT",
+    "ATLAS_VAULT_ROOT",
+];
 
 fn is_unknown(name: &str) -> bool {
     name.starts_with("ATLAS_") && !KNOWN.contains(&name) && !IGNORED.contains(&name)

@@ -10,6 +10,8 @@ use atlas_mirror::change::CommitInfo;
 use atlas_mirror::purge::{Purge, Purged};
 use atlas_ops::read::notes;
 use atlas_ops::write::writable::TRASH;
+use atlas_sync::folder::Folder;
+use atlas_sync::is_excluded;
 use atlas_vault::VaultPath;
 use clap::Args;
 use indicatif::HumanCount;
@@ -54,6 +56,8 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let found = notes::find(&head, path.as_str(), |_| false).await.map_err(whole_reason)?;
     let published = found.map(|found| found.record.sha256);
     let keeps_newest = match &location.folder {
+        // The folder would not publish it again.
+        Some(folder) if is_excluded(&Folder::open(folder)?, path.as_str())? => false,
         Some(folder) => stays(&path, published, sha256_of(&folder.join(path.as_str()))?)?,
         None => false,
     };

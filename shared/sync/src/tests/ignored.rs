@@ -67,3 +67,67 @@ async fn rules_that_cannot_be_read_publish_nothing() {
     assert!(!host.mirrored().await.keys().any(|path| path.starts_with("work/")), "{summary:?}");
     assert!(skipped(&summary).iter().any(|told| told.contains(".atlasignore has more than")), "{summary:?}");
 }
+
+#[tokio::test]
+async fn what_is_excluded_is_deleted_nowhere_when_it_leaves_the_folder() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "a").note("private/b.md", "b").note("c.md", "c")).await;
+    let other = host.beside(VaultBuilder::new());
+    other.sync().await.unwrap();
+    host.vault.write(".atlasignore", b"private/\n");
+    host.sync().await.unwrap();
+    other.sync().await.unwrap();
+    std::fs::remove_dir_all(host.vault.path("private")).unwrap();
+    host.sync().await.unwrap();
+    assert_eq!(host.text("private/b.md").await.unwrap(), "b");
+    std::fs::remove_file(other.vault.path(".atlasignore")).unwrap();
+    other.sync().await.unwrap();
+    assert_eq!(files(other.vault.root())["private/b.md"], b"b");
+}
+
+#[tokio::test]
+async fn rules_that_cannot_be_applied_as_they_are_written_publish_nothing() {
+    let spoil: [(&str, fn(&Host)); 5] = [
+        ("is in iCloud", |host| {
+            host.vault.remove("work/.atlasignore");
+            host.vault.write("work/..atlasignore.icloud", b"x");
+        }),
+        ("is no file", |host| {
+            host.vault.remove("work/.atlasignore");
+            std::os::unix::fs::symlink("d.md", host.vault.path("work/.atlasignore")).unwrap();
+        }),
+        ("is not UTF-8", |host| host.vault.write("work/.atlasignore", b"\xff\xfe*\0")),
+        ("has no rule in line 2", |host| host.vault.write("work/.atlasignore", b"*.draft.md\n[z-a]\n")),
+        ("has more rules", |host| {
+            host.vault.write("work/.atlasignore", format!("{}\n", "?".repeat(400)).repeat(600).as_bytes());
+        }),
+    ];
+    for (why, spoil) in spoil {
+        let host = Host::new(vault());
+        spoil(&host);
+        let summary = host.sync().await.unwrap();
+        assert!(!host.mirrored().await.keys().any(|path| path.starts_with("work/")), "{why}: {summary:?}");
+        assert!(skipped(&summary).iter().any(|told| told.contains(why)), "{why}: {summary:?}");
+    }
+}
+
+#[tokio::test]
+async fn rules_hold_for_links_configuration_and_every_spelling() {
+    let vault = VaultBuilder::new()
+        .note("a.md", "a")
+        .note("private/b.md", "b")
+        .note("Cafe\u{301}/c.md", "c")
+        .file(".obsidian/app.json", b"{}")
+        .file(".atlasignore", "private/\n.obsidian/\nCafé/\n".as_bytes());
+    let host = Host::new(vault);
+    std::os::unix::fs::symlink("private/b.md", host.vault.path("link.md")).unwrap();
+    host.sync().await.unwrap();
+    assert_eq!(host.mirrored().await.keys().collect::<Vec<_>>(), [".atlasignore", "a.md"]);
+}
+
+#[tokio::test]
+async fn a_vault_of_which_all_is_excluded_is_not_taken_for_an_empty_one() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "a").note("b.md", "b")).await;
+    host.vault.write(".atlasignore", b"*\n");
+    let summary = host.sync().await.unwrap();
+    assert_eq!((done(&summary), host.mirrored().await.len()), ((0, 0, 0), 2));
+}

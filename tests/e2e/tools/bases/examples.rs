@@ -42,7 +42,10 @@ async fn the_examples_give_what_their_page_says() {
         let note = json!({ "path": format!("examples/{at}.md"), "render_queries": true });
         let told = tools.good("read_note", note).await;
         assert!(told["queries"][0]["error"].is_null(), "{section}\n{told}");
-        written.push_str(&format!("\n## {section}\n~~~markdown\n{}\n~~~\n", told["rendered"].as_str().unwrap().trim_end()));
+        written.push_str(&format!(
+            "\n## {section}\n~~~markdown\n{}\n~~~\n",
+            told["rendered"].as_str().unwrap().trim_end()
+        ));
     }
     if std::env::var_os(WRITE).is_some() {
         std::fs::write(&page, written).unwrap();
