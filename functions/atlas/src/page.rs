@@ -29,7 +29,7 @@ pub(crate) fn open(page: &str) {
             Command::new(program).arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         quiet.is_ok()
     };
-    if !OPENERS.iter().any(|program| starts(&program)) {
+    if !OPENERS.iter().any(starts) {
         output::note("no program was found that opens a browser: open the line `Page` in yours");
     }
 }

@@ -34,6 +34,9 @@ pub fn starts(text: &str, heading_lines: impl Iterator<Item = u32>) -> Vec<usize
     starts
 }
 
+/// The bytes of the sections `passages` and `passage_postings`.
+type Sections = (Vec<u8>, Vec<u8>);
+
 /// Collects the passages of documents, and of terms.
 #[derive(Default)]
 pub(crate) struct PassageWriter {
@@ -88,7 +91,7 @@ impl PassageWriter {
     }
 
     /// The table and the pages; [`None`] if no document has several passages.
-    pub(crate) fn finish(self, packer: &mut Packer) -> Result<Option<(Vec<u8>, Vec<u8>)>, FormatError> {
+    pub(crate) fn finish(self, packer: &mut Packer) -> Result<Option<Sections>, FormatError> {
         if self.counts.iter().all(|count| *count == 0) {
             return Ok(None);
         }

@@ -18,7 +18,7 @@
 //! - [`mod@sync`]: one sync, in this order. A `session` opens folder and state; a `recovery` cleans up after a killed
 //!   sync; a plan is made; a [`pull`] writes files, and names copies as `conflict` defines; a `push` uploads
 //!   `attachments` and commits a `change`. The `outcome` is what the plan achieved; the next state and the [`summary`]
-//!   for the person are made of it. `merging` merges what both sides changed, before the pull. Then `attachment_texts` adds the text that a `text_reader` reads in attachments.
+//!   for the person are made of it. `merging` merges what both sides changed, before the pull (`merged`: such a file). Then `attachment_texts` adds the text that a `text_reader` reads in attachments.
 //! - `repair`: publishes again what the store has lost. `readahead`: reads files before they are needed. `code_reader`: finds symbols in those of source code.
 //! - [`mod@export`]: writes a generation into a folder. `contents`: writes documents into files of a `target`.
 //! - `options`: the caller's options. [`report`], [`progress`], [`error`], `runs`: reports to the caller. `blocking`:
@@ -42,6 +42,7 @@ pub mod head;
 mod ignore_rules;
 mod join;
 mod make_room;
+mod merged;
 mod merging;
 mod options;
 mod outcome;
@@ -71,7 +72,7 @@ pub use error::SyncError;
 pub use export::{ExportOptions, Exported, export};
 pub use guard::{Danger, Side};
 pub use ignore_rules::is_excluded;
-pub use merging::Merged;
+pub use merged::Merged;
 pub use options::SyncOptions;
 pub use outcome::{ChangeKind, Changed};
 pub use progress::{Phase, Progress};

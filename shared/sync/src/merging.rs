@@ -13,7 +13,6 @@ use atlas_segment::Kind;
 use atlas_vault::VaultPath;
 use atlas_vault::merge::{self, Conflict, MAX_BYTES};
 use bytes::Bytes;
-use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::blocking::blocking;
@@ -21,6 +20,7 @@ use crate::change::{Fingerprint, Write};
 use crate::error::SyncError;
 use crate::folder::{Folder, Stamp};
 use crate::head::{self, HeadDocument, Heads};
+use crate::merged::{Merge, Merged};
 use crate::past;
 use crate::plan::{PathAction, PathPlan, SyncPlan};
 use crate::rules::{self, Class};
@@ -31,39 +31,6 @@ const MAX_TOTAL: u64 = 64 << 20;
 
 /// The mirror's folder of versions that are set aside. It is in the mirror's trash, which no folder has.
 const ASIDE: &str = ".trash/merged/";
-
-/// A file whose changes on both sides were merged.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Merged {
-    /// Its path.
-    pub path: String,
-    /// SHA-256 of the folder's version, in hex.
-    pub ours: String,
-    /// SHA-256 of the mirror's version, in hex.
-    pub theirs: String,
-}
-
-/// The merge of a file.
-#[derive(Debug)]
-pub(crate) struct Merge {
-    /// Sets the folder's version aside.
-    pub(crate) aside: Write,
-    /// Commits the merge.
-    pub(crate) merged: Write,
-    /// SHA-256 of the mirror's version.
-    pub(crate) theirs: [u8; 32],
-    /// The folder's file.
-    pub(crate) file: File,
-    /// The folder's version.
-    pub(crate) known: Fingerprint,
-}
-
-impl Merge {
-    pub(crate) fn described(&self, path: &str) -> Merged {
-        let hex = |sha256: &[u8; 32]| sha256.iter().map(|byte| format!("{byte:02x}")).collect();
-        Merged { path: path.to_owned(), ours: hex(&self.known.sha256), theirs: hex(&self.theirs) }
-    }
-}
 
 /// The sources of the texts to merge.
 pub(crate) struct Sources<'a> {

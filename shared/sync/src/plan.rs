@@ -13,7 +13,7 @@ use crate::compare::{InFolder, Item};
 use crate::decide::{Action, Version, decide};
 use crate::folder::{Content, Folder};
 use crate::head::Heads;
-use crate::merging::Merge;
+use crate::merged::Merge;
 use crate::progress::Progress;
 use crate::reading::{self, Contents};
 use crate::report::{Reason, Skipped};

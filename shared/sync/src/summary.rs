@@ -4,7 +4,7 @@ use atlas_mirror::manifest::Changes;
 use atlas_mirror::{Collected, Repaired, Snapshot};
 use serde::Serialize;
 
-use crate::merging::Merged;
+use crate::merged::Merged;
 use crate::outcome::Changed;
 use crate::pull::Conflicted;
 use crate::report::{Reason, Skipped};

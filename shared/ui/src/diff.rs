@@ -194,17 +194,17 @@ mod tests {
     #[test]
     fn a_diff_has_numbers_marks_and_gaps() {
         let lines: Vec<&str> = DIFF.lines().collect();
-        let line = |number, text, marks| Line { number, text, marks };
+        let line = |number, text, mark: Option<Range<usize>>| Line { number, text, marks: mark.into_iter().collect() };
         assert_eq!(
             parts(&lines),
             vec![
                 Part::Gap,
                 Part::Same(3, 3, "keep"),
-                Part::Changed(vec![line(4, "the red boat", vec![4..7])], vec![line(4, "the blue boat", vec![4..8])]),
+                Part::Changed(vec![line(4, "the red boat", Some(4..7))], vec![line(4, "the blue boat", Some(4..8))]),
                 Part::Same(5, 5, "last"),
                 Part::Gap,
                 Part::Same(20, 20, "x"),
-                Part::Changed(vec![], vec![line(21, "<script>", vec![])]),
+                Part::Changed(vec![], vec![line(21, "<script>", None)]),
                 Part::More("... and 7 lines more"),
             ]
         );

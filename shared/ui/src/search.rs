@@ -87,7 +87,7 @@ async fn found(visit: &Visit) -> Result<Markup, Error> {
 
 /// The query, whose last word may be only the beginning of one.
 fn begun(query: &str) -> String {
-    let is_open = query.ends_with(char::is_alphanumeric) && query.matches('"').count() % 2 == 0;
+    let is_open = query.ends_with(char::is_alphanumeric) && query.matches('"').count().is_multiple_of(2);
     let last = query.rsplit(char::is_whitespace).next().unwrap_or_default();
     let is_word = last.chars().all(char::is_alphanumeric);
     if is_open && is_word && last.chars().count() > 1 { format!("{query}*") } else { query.to_owned() }

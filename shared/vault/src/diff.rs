@@ -17,9 +17,12 @@ pub fn unified(old: &str, new: &str) -> String {
     diff.unified_diff(&printer, UnifiedDiffConfig::default(), &input).to_string()
 }
 
+/// Parts of a line, as ranges of bytes.
+pub type Parts = Vec<Range<usize>>;
+
 /// The parts of two versions of a line that differ, as ranges of bytes, word by word; [`None`] if they have little in common, or are long.
 #[must_use]
-pub fn words(old: &str, new: &str) -> Option<(Vec<Range<usize>>, Vec<Range<usize>>)> {
+pub fn words(old: &str, new: &str) -> Option<(Parts, Parts)> {
     if old.len().max(new.len()) > MAX_LINE {
         return None;
     }

@@ -56,8 +56,8 @@ impl Site {
         let lines = BufReader::new(running.0.stdout.take().unwrap()).lines().map(Result::unwrap);
         let lines: Vec<String> = lines.take_while(|line| !line.starts_with("Stop")).collect();
         let word = |start: &str| {
-            let words = lines.iter().flat_map(|line| line.split([' ', '"']));
-            words.filter(|word| word.starts_with(start)).last().unwrap_or_else(|| panic!("{lines:?}")).to_owned()
+            let mut words = lines.iter().flat_map(|line| line.split([' ', '"']));
+            words.rfind(|word| word.starts_with(start)).unwrap_or_else(|| panic!("{lines:?}")).to_owned()
         };
         let link = word("http://127.0.0.1");
         let url = link.split("/ui/").next().unwrap().to_owned();

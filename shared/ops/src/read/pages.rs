@@ -36,6 +36,9 @@ const OF_DATAVIEW: &[SectionName] = &[SectionName::Properties, SectionName::Tags
 const WITH_LISTS: &[SectionName] =
     &[SectionName::Properties, SectionName::Tags, SectionName::Fields, SectionName::Lists];
 
+/// What links mean, by their targets; [`None`] if nothing.
+type Meanings = HashMap<Box<str>, Option<Arc<str>>>;
+
 /// The files of a vault as the rows of queries, as one caller sees them. Use one for each query.
 pub struct IndexPages {
     graph: Graph,
@@ -47,7 +50,7 @@ pub struct IndexPages {
     columns: RefCell<HashMap<Box<str>, Arc<Columns>>>,
     days: OnceCell<Columns>,
     /// What links mean: by folder, then by target.
-    meanings: RefCell<HashMap<Box<str>, HashMap<Box<str>, Option<Arc<str>>>>>,
+    meanings: RefCell<HashMap<Box<str>, Meanings>>,
     last_record: RefCell<Option<(DocumentRef, Arc<Record>)>>,
     last_items: RefCell<Option<(DocumentRef, Value)>>,
     /// The first thing that could not be read.

@@ -86,7 +86,8 @@ async fn what_is_excluded_is_deleted_nowhere_when_it_leaves_the_folder() {
 
 #[tokio::test]
 async fn rules_that_cannot_be_applied_as_they_are_written_publish_nothing() {
-    let spoil: [(&str, fn(&Host)); 5] = [
+    type Spoil = fn(&Host);
+    let spoil: [(&str, Spoil); 5] = [
         ("is in iCloud", |host| {
             host.vault.remove("work/.atlasignore");
             host.vault.write("work/..atlasignore.icloud", b"x");

@@ -25,20 +25,20 @@ pub(super) enum Language {
 /// A query in one of the languages.
 pub(super) enum Query<'q> {
     /// Of Dataview.
-    Dql(&'q str, dql::Query),
+    Dql(&'q str, Box<dql::Query>),
     /// A view of a document of Bases.
-    Base(&'q str, Base, base::View),
+    Base(&'q str, Box<(Base, base::View)>),
 }
 
 impl<'q> Query<'q> {
     /// The query that `text` is; `view` is the name of a base's view.
     pub(super) fn of(language: Language, text: &'q str, view: Option<&str>) -> Result<Self, Error> {
         match language {
-            Language::Dql => Ok(Self::Dql(text, parsed(text)?)),
+            Language::Dql => Ok(Self::Dql(text, Box::new(parsed(text)?))),
             Language::Base => {
                 let base = crate::bases::parsed("the base", text)?;
                 let chosen = crate::bases::view("the base", &base, view)?;
-                Ok(Self::Base(text, base, chosen))
+                Ok(Self::Base(text, Box::new((base, chosen))))
             }
         }
     }
@@ -47,7 +47,7 @@ impl<'q> Query<'q> {
     pub(super) async fn run(&self, context: &Context<'_>, view: View, this: Option<&str>) -> Result<Table, Error> {
         match self {
             Self::Dql(text, query) => dataview(context, view, text, query, this).await,
-            Self::Base(text, base, of_base) => bases(context, view, text, base, of_base, this).await,
+            Self::Base(text, document) => bases(context, view, text, &document.0, &document.1, this).await,
         }
     }
 }

@@ -10,7 +10,6 @@ use atlas_vault::words::words;
 use crate::search::anchors::linking;
 use crate::search::expression::Expression;
 use crate::search::lists::{Lists, Term, Word};
-use crate::search::ranking::stem;
 use crate::search::scores::{Scores, halves};
 
 /// Most notes that are looked at.
@@ -84,7 +83,7 @@ pub(crate) fn look(
     });
     let best = notes.iter().map(|note| note.score).fold(0.0, f32::max);
     for note in &mut notes {
-        note.by_name = NAME * best * similarity(&asked, stem(&note.path));
+        note.by_name = NAME * best * similarity(&asked, bare_name(&note.path));
         note.score += note.by_name;
         note.linking = linking(index, note.document, &note.path)?;
         note.by_links = note.score * LINKS * (note.linking as f32).ln_1p() / MANY_LINKS.ln();
@@ -242,6 +241,12 @@ fn similarity(asked: &HashSet<Trigram>, name: &str) -> f32 {
     let named = trigrams(folded.iter().map(|word| &**word), |_| false);
     let both = named.iter().filter(|trigram| asked.contains(*trigram)).count();
     2.0 * both as f32 / (asked.len() + named.len()).max(1) as f32
+}
+
+/// The name of a file without its folder and extension.
+pub(crate) fn bare_name(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 #[cfg(test)]

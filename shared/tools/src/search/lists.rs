@@ -312,17 +312,16 @@ impl Term {
     }
 }
 
+/// Terms by their words.
+type ByWord = BTreeMap<Arc<str>, Vec<Term>>;
+
 /// Of similar terms the nearest that the caller sees, by word, and their edits.
-fn nearest(
-    index: &Index,
-    fetched: &Fetched,
-    near: Vec<(u8, Wanted)>,
-) -> Result<(u8, BTreeMap<Arc<str>, Vec<Term>>), Error> {
+fn nearest(index: &Index, fetched: &Fetched, near: Vec<(u8, Wanted)>) -> Result<(u8, ByWord), Error> {
     let (edits, terms): (Vec<u8>, Vec<Wanted>) = near.into_iter().unzip();
     let terms = counts(index, fetched, terms)?;
     let seen = edits.into_iter().zip(terms).filter(|(_, term)| index.is_whole() || term.count > 0);
     let mut nearest = u8::MAX;
-    let mut by_word: BTreeMap<Arc<str>, Vec<Term>> = BTreeMap::new();
+    let mut by_word = ByWord::new();
     for (edits, term) in seen {
         // The nearest come first.
         nearest = nearest.min(edits);

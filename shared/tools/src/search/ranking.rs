@@ -13,7 +13,7 @@ use atlas_vault::pages::page_of_line;
 use atlas_vault::{fold, frontmatter};
 use serde::{Deserialize, Serialize};
 
-use crate::search::closer::{self, Close, MAX_CLOSER};
+use crate::search::closer::{self, Close, MAX_CLOSER, bare_name};
 use crate::search::expression::{Expression, Token};
 use crate::search::filter::Filter;
 use crate::search::lists::Lists;
@@ -136,16 +136,10 @@ struct Candidate {
 
 /// Whether a note contains the required phrases and none of the excluded ones, in its name or text.
 fn holds_what_it_must(expression: &Expression, path: &str, text: &str) -> bool {
-    let found = |phrase: &[Token]| holds(text, phrase) || holds(stem(path), phrase);
+    let found = |phrase: &[Token]| holds(text, phrase) || holds(bare_name(path), phrase);
     expression.phrases.iter().all(|phrase| found(phrase))
         // For single words the index alone decides.
         && !expression.excluded.iter().any(|phrase| phrase.len() > 1 && found(phrase))
-}
-
-/// The name of a file without its folder and extension.
-pub(crate) fn stem(path: &str) -> &str {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 fn takes(request: &Request<'_>, path: &str) -> bool {
@@ -160,7 +154,7 @@ fn takes(request: &Request<'_>, path: &str) -> bool {
 pub(crate) fn title<'h>(path: &str, text: &str, mut headings: impl Iterator<Item = (u8, &'h str)>) -> String {
     frontmatter::title(text).unwrap_or_else(|| {
         let first = headings.find(|(level, heading)| *level == 1 && !heading.trim().is_empty());
-        first.map_or_else(|| stem(path), |(_, heading)| heading.trim()).to_owned()
+        first.map_or_else(|| bare_name(path), |(_, heading)| heading.trim()).to_owned()
     })
 }
 

@@ -92,7 +92,7 @@ pub(super) fn marks<'a>(text: CowStr<'a>, events: &mut Vec<Event<'a>>) {
     }
     let pieces: Vec<&str> = text.split("==").collect();
     // A last mark without another stays as it is.
-    let last_open = if pieces.len() % 2 == 0 { pieces.len().saturating_sub(1) } else { pieces.len() };
+    let last_open = if pieces.len().is_multiple_of(2) { pieces.len().saturating_sub(1) } else { pieces.len() };
     for (place, piece) in pieces.iter().enumerate() {
         if place >= last_open {
             events.push(Event::Text("==".into()));
