@@ -47,6 +47,7 @@ pub struct Output {
     /// The names of the columns.
     columns: Vec<String>,
     /// The rows, each with a value for each column. Links are objects with a `path`, dates are texts.
+    #[schemars(extend("items" = { "type": "array", "items": { "description": "A value of any type." } }))]
     rows: Vec<Vec<Value>>,
     /// For each row the path of its note; null for groups.
     paths: Vec<Option<String>>,

@@ -39,6 +39,7 @@ pub struct Output {
     /// The names of the columns.
     headers: Vec<String>,
     /// The rows, each with a value for each column. Links are objects with a `path`, dates are texts.
+    #[schemars(extend("items" = { "type": "array", "items": { "description": "A value of any type." } }))]
     rows: Vec<Vec<Value>>,
     /// For each row the path of its note; empty for groups.
     note_paths: Vec<String>,
