@@ -1,7 +1,6 @@
 //! Tells a person when syncs fail or conflicts wait for some time, and when it is well again: by a program or a webhook.
 
 use std::error::Error;
-use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -9,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use atlas_outbound::{Client, HeaderMap, HeaderValue, Method, Origin, Policy, Request, Trust, Url, header};
-use atlas_sync::{Summary, SyncError};
+use atlas_sync::{Summary, SyncError, runs};
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -23,8 +22,6 @@ const MAX_TIME: Duration = Duration::from_secs(10);
 const AGAIN: SignedDuration = SignedDuration::from_mins(10);
 /// Most bytes of a webhook's answer.
 const MAX_ANSWER: usize = 64 << 10;
-/// Most bytes of the record.
-const MAX_RECORD: u64 = 4 << 10;
 /// How often a program is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -46,12 +43,14 @@ struct Trouble {
     told: bool,
 }
 
-/// The troubles that last, and when somebody was to be told last and could not.
+/// The record of the troubles that last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Troubles {
     failing: Option<Trouble>,
     conflicts: Option<Trouble>,
-    #[serde(default)]
+    /// The beginning of the first trouble that was told, until its end is told too.
+    told_since: Option<Timestamp>,
+    /// The last failure to tell.
     untold: Option<Timestamp>,
 }
 
@@ -95,32 +94,37 @@ fn lasting(before: Option<Trouble>, is_there: bool, now: Timestamp, after: Signe
 
 /// The troubles after a sync at `now`, and the event to tell. Conflicts are unknown while syncs fail.
 fn next(before: &Troubles, ending: &Ending, now: Timestamp, after: SignedDuration) -> (Troubles, Option<Event>) {
-    let Ending::Done(conflicts) = ending else {
-        let (failing, is_due) = lasting(before.failing, true, now, after);
-        let Ending::Failed(reason) = ending else { return (before.clone(), None) };
-        let event = failing.filter(|_| is_due).map(|failing| Event {
-            name: "failing",
-            since: failing.since,
-            message: format!("syncs fail: {reason}"),
-        });
-        return (Troubles { failing, ..before.clone() }, event);
+    let (failing, name, message) = match ending {
+        Ending::Failed(reason) => (true, "failing", format!("syncs fail: {reason}")),
+        Ending::Done(0) => {
+            let message = "the vault is in sync again".to_owned();
+            let event = before.told_since.map(|since| Event { name: "well", since, message });
+            return (Troubles::default(), event);
+        }
+        Ending::Done(1) => (false, "conflicts", "a conflict waits for you: `atlas resolve` goes through it".to_owned()),
+        Ending::Done(count) => {
+            let message = format!("{count} conflicts wait for you: `atlas resolve` goes through them");
+            (false, "conflicts", message)
+        }
     };
-    let (conflicting, is_due) = lasting(before.conflicts, *conflicts > 0, now, after);
-    let message = match conflicts {
-        1 => "a conflict waits for you: `atlas resolve` goes through it".to_owned(),
-        count => format!("{count} conflicts wait for you: `atlas resolve` goes through them"),
+    let (failing, is_failing_due) = lasting(before.failing, failing, now, after);
+    // While syncs fail, conflicts neither come nor go.
+    let (conflicts, is_conflict_due) = match failing {
+        Some(_) => (before.conflicts, false),
+        None => lasting(before.conflicts, true, now, after),
     };
-    let told = [before.failing, before.conflicts].into_iter().flatten().filter(|trouble| trouble.told);
-    let was_told = told.map(|trouble| trouble.since).min();
-    let event = match (conflicting, was_told) {
-        (Some(trouble), _) if is_due => Some(Event { name: "conflicts", since: trouble.since, message }),
-        (None, Some(since)) => Some(Event { name: "well", since, message: "the vault is in sync again".to_owned() }),
-        _ => None,
-    };
-    (Troubles { failing: None, conflicts: conflicting, untold: None }, event)
+    let due = if is_failing_due { failing } else { conflicts.filter(|_| is_conflict_due) };
+    let told_since = before.told_since.or(due.map(|trouble| trouble.since));
+    let event = due.map(|trouble| Event { name, since: trouble.since, message });
+    (Troubles { failing, conflicts, told_since, untold: None }, event)
 }
 
 impl AlertRules {
+    /// Whether somebody is to be told.
+    pub(crate) const fn are_on(&self) -> bool {
+        self.alert.is_some()
+    }
+
     /// Looks at how a sync of `vault` ended, and tells what is to be told. The record is kept in the folder `state`.
     pub(crate) async fn look(
         &self,
@@ -132,7 +136,7 @@ impl AlertRules {
     ) {
         let (Some(to), Some(ending)) = (&self.alert, Ending::of(result)) else { return };
         let record = state.join("alert.json");
-        let before = read(&record);
+        let before: Troubles = runs::read(&record).unwrap_or_default();
         let after = SignedDuration::from_mins(i64::from(self.alert_after));
         let (mut troubles, event) = next(&before, &ending, now, after);
         if let Some(Event { name, since, message }) = event {
@@ -144,16 +148,24 @@ impl AlertRules {
             });
             if let Err(error) = tell(to, &event).await {
                 output::note(format_args!("nobody could be told that {message}: {error}"));
-                troubles = Troubles { untold: Some(now), ..before.clone() };
-                // A trouble counts from its beginning, even if nobody can be told.
-                troubles.failing =
-                    troubles.failing.or_else(|| (name == "failing").then_some(Trouble { since, told: false }));
-                troubles.conflicts =
-                    troubles.conflicts.or_else(|| (name == "conflicts").then_some(Trouble { since, told: false }));
+                // Each trouble counts from its beginning, and is told when somebody can be.
+                let untold = |trouble: Option<Trouble>, before: Option<Trouble>| {
+                    trouble.map(|trouble| Trouble { told: before.is_some_and(|before| before.told), ..trouble })
+                };
+                troubles = match name {
+                    "well" => before.clone(),
+                    _ => Troubles {
+                        failing: untold(troubles.failing, before.failing),
+                        conflicts: untold(troubles.conflicts, before.conflicts),
+                        told_since: before.told_since,
+                        untold: None,
+                    },
+                };
+                troubles.untold = Some(now);
             }
         }
         if troubles != before {
-            keep(&record, &troubles);
+            runs::keep(&record, &troubles);
         }
     }
 }
@@ -210,24 +222,10 @@ fn wait(child: &mut Child) -> Result<bool, Box<dyn Error + Send + Sync>> {
     }
 }
 
-fn read(record: &Path) -> Troubles {
-    let is_small = fs::metadata(record).is_ok_and(|found| found.len() <= MAX_RECORD);
-    let bytes = if is_small { fs::read(record).ok() } else { None };
-    bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
-}
-
-fn keep(record: &Path, troubles: &Troubles) {
-    let kept = match *troubles == Troubles::default() {
-        true => fs::remove_file(record),
-        false => serde_json::to_vec(troubles).map_err(Into::into).and_then(|bytes| fs::write(record, bytes)),
-    };
-    if let Err(error) = kept {
-        tracing::debug!(path = %record.display(), %error, "what was told of the sync was not kept");
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn at(minute: i64) -> Timestamp {
@@ -250,7 +248,7 @@ mod tests {
         let failed = || Ending::Failed("the store is gone".to_owned());
         let all = [failed(), failed(), failed(), failed(), failed(), Ending::Done(0), Ending::Done(0)];
         assert_eq!(told(&all), [None, None, None, Some("failing"), None, Some("well"), None]);
-        // What is over before it is told is not told at all.
+        // A trouble that ends in time is not told at all.
         assert_eq!(told(&[failed(), failed(), Ending::Done(0), failed(), failed()]), [None; 5]);
         // A conflict that waits hides no failure.
         let waits = || Ending::Done(1);
@@ -258,6 +256,9 @@ mod tests {
             [waits(), waits(), waits(), waits(), failed(), failed(), failed(), failed(), waits(), Ending::Done(0)];
         let expected = [None, None, None, Some("conflicts"), None, None, None, Some("failing"), None, Some("well")];
         assert_eq!(told(&both), expected);
+        // The end of a failure is told when the conflicts that followed are gone too.
+        let after = [failed(), failed(), failed(), failed(), waits(), Ending::Done(0)];
+        assert_eq!(told(&after), [None, None, None, Some("failing"), None, Some("well")]);
     }
 
     #[tokio::test]
@@ -271,7 +272,7 @@ mod tests {
         let rules = AlertRules { alert: Some(program.display().to_string()), alert_after: 0 };
         let failed = Err(SyncError::Locked { lock: "x".into() }.into());
         rules.look(&failed, "main", folder.path(), folder.path(), at(0)).await;
-        let record = || read(&folder.path().join("alert.json"));
+        let record = || runs::read::<Troubles>(&folder.path().join("alert.json")).unwrap_or_default();
         assert_eq!(record(), Troubles::default(), "another process syncs");
         let conflict = Ok(Summary { copies: vec!["a (conflict).md".to_owned()], ..Summary::default() });
         script("exit 1");

@@ -79,7 +79,10 @@ impl Runner<'_> {
     /// Syncs it once, and tells a person of lasting trouble.
     pub(crate) async fn run(&self, mirror: &Mirror, progress: Arc<dyn Progress>) -> Result<Summary, Box<dyn Error>> {
         let result = self.sync(mirror, progress).await;
-        if let (false, Some(folder), Ok(state)) = (self.dry_run, &self.location.folder, self.location.state()) {
+        let is_on = self.rules.alerts.are_on() && !self.dry_run;
+        if let Some((folder, state)) =
+            self.location.folder.as_deref().zip(self.location.recorded_state()).filter(|_| is_on)
+        {
             let vault = self.location.vault.value.as_str();
             self.rules.alerts.look(&result, vault, folder, &state, Timestamp::now()).await;
         }

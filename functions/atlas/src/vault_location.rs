@@ -178,6 +178,14 @@ impl VaultLocation {
         }
     }
 
+    /// The same, even if the vault's folder cannot be opened now.
+    pub(crate) fn recorded_state(&self) -> Option<PathBuf> {
+        match &self.state {
+            Some(state) => Some(state.value.clone()),
+            None => self.default_state(self.folder.as_deref()?).ok(),
+        }
+    }
+
     /// The environment of what serves this place, in which what was typed or is remembered has the last word. Where nothing says which vault, the
     /// configuration may.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (String, String)> {

@@ -138,7 +138,7 @@ pub fn of_source(source: &Source, evaluator: &Evaluator<'_>) -> Plan {
     plan
 }
 
-/// What an index can decide of the pages of a query, so that no other row is needed: its source, and of its first conditions those that
+/// The part that an index can decide of the pages of a query, so that no other row is needed: its source, and of its first conditions those that
 /// cannot fail. The rest is left empty, since running the query looks at all of it again.
 #[must_use]
 pub fn of_query(query: &Query, evaluator: &Evaluator<'_>) -> Plan {

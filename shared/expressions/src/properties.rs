@@ -1,4 +1,4 @@
-//! What properties of notes are to each language, and the days that names say.
+//! The values of properties in each language, and the days in names.
 
 use jiff::civil::{Date as Day, Time};
 use jiff::tz::TimeZone;

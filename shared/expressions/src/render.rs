@@ -1,4 +1,4 @@
-//! What queries give, as markdown for people and agents.
+//! Results of queries as markdown, for people and agents.
 
 use indexmap::IndexMap;
 
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::show;
 use crate::value::{Link, Object, Value};
 
-/// What a query of Dataview gave: a table, a list, tasks below their notes, or dates and their notes. Rows beyond `room` bytes are counted.
+/// The result of a Dataview query: a table, a list, tasks below their notes, or dates and their notes. Rows beyond `room` bytes are counted.
 ///
 /// # Errors
 /// As [`show::text`].
@@ -31,7 +31,7 @@ pub fn dataview(ran: &Ran, room: usize) -> Result<String> {
     Ok(page.done())
 }
 
-/// What a view of a base shows: its rows as a list if `kind` is `list`, else as a table for each group, then what its summaries say. Rows beyond
+/// The result of a view of a base: its rows as a list if `kind` is `list`, else as a table for each group, then what its summaries say. Rows beyond
 /// `room` bytes are counted.
 ///
 /// # Errors
@@ -161,7 +161,7 @@ impl Page {
         Ok(())
     }
 
-    /// What is said below the rows.
+    /// The notes below the rows.
     fn notes(&mut self, notes: &[String]) {
         for note in notes {
             let line = format!("\n*{}*\n", one_line(note));

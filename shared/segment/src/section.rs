@@ -49,7 +49,7 @@ pub enum SectionName {
     Passages,
     /// For each term the passages of documents that have it, in pages, by ordinal. Optional.
     PassagePostings,
-    /// Who links to files of a name. Optional.
+    /// The documents that link to files of a name. Optional.
     Linked,
     /// The words of links' texts, and the links' targets. Optional.
     Anchors,

@@ -49,7 +49,8 @@ impl Item {
 /// Returns all paths in order.
 pub fn compare(scan: Scan, entries: Vec<Entry>, heads: &Heads, tree: Tree, checksum: bool) -> Vec<Item> {
     let Scan { files, unknown, ignored, .. } = scan;
-    let is_unknown = |path: &str| unknown.holds(path) || tree == Tree::Vault && ignored.exclude(path);
+    let is_ignored = |path: &str| tree == Tree::Vault && ignored.exclude(path);
+    let is_unknown = |path: &str| unknown.holds(path) || is_ignored(path);
     let mut items = in_folder(files, entries, is_unknown, tree, checksum);
     for item in &mut items {
         item.head = heads.version(&item.path, item.ancestor());
@@ -65,7 +66,7 @@ pub fn compare(scan: Scan, entries: Vec<Entry>, heads: &Heads, tree: Tree, check
         .collect();
     items.extend(only_head);
     for item in items.iter_mut().filter(|item| matches!(item.found, InFolder::Unknown)) {
-        item.is_ignored = ignored.exclude(&item.path);
+        item.is_ignored = is_ignored(&item.path);
     }
     items.sort_by(|a, b| a.path.cmp(&b.path));
     items

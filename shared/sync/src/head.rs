@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 use atlas_mirror::manifest::SegmentEntry;
 use atlas_mirror::{MirrorError, SegmentId, Snapshot};
-use atlas_segment::{Kind, PartRef, Record};
+use atlas_segment::{Kind, Part, PartRef, Record};
 use bytes::Bytes;
 
 use crate::decide::Version;
@@ -138,17 +139,35 @@ pub(crate) async fn texts(
         }
     })
     .await?;
+    // One request after the other would take as many waves as there are texts.
+    let mut segments: Vec<usize> = found.values().map(|(segment, ..)| *segment).collect();
+    segments.sort_unstable();
+    segments.dedup();
+    let tables: Vec<(usize, PartRef)> = segments
+        .iter()
+        .filter_map(|segment| Some((*segment, snapshot.segments().get(*segment)?)))
+        .map(|(segment, entry)| Ok((segment, entry.layout.text_blocks()?)))
+        .collect::<Result<_, SyncError>>()?;
+    let tables: BTreeMap<usize, Arc<Part>> = segments.into_iter().zip(snapshot.load(&tables).await?).collect();
     let mut texts = BTreeMap::new();
-    for (path, (segment, record, head)) in found {
-        let Some(entry) = snapshot.segments().get(segment) else { continue };
-        let loaded = snapshot.load(&[(segment, entry.layout.text_blocks()?)]).await?;
-        let Some(table) = loaded.first() else { continue };
-        let table = table.text_blocks()?;
-        let parts = table.parts(&entry.layout, record.text)?;
-        let wants: Vec<(usize, PartRef)> = parts.into_iter().map(|part| (segment, part)).collect();
+    let found: Vec<_> = found.into_iter().collect();
+    for page in found.chunks(LOAD) {
+        let mut wants: Vec<(usize, PartRef)> = Vec::new();
+        let mut slots = Vec::with_capacity(page.len());
+        for (_, (segment, record, _)) in page {
+            let begin = wants.len();
+            if let (Some(entry), Some(table)) = (snapshot.segments().get(*segment), tables.get(segment)) {
+                let parts = table.text_blocks()?.parts(&entry.layout, record.text)?;
+                wants.extend(parts.into_iter().map(|part| (*segment, part)));
+            }
+            slots.push(begin..wants.len());
+        }
         let blocks = snapshot.load(&wants).await?;
-        let text = table.cut(record.text, blocks.iter().map(|block| &**block))?;
-        texts.insert(path, (head, text));
+        for ((path, (segment, record, head)), slot) in page.iter().zip(slots) {
+            let (Some(table), Some(blocks)) = (tables.get(segment), blocks.get(slot)) else { continue };
+            let text = table.text_blocks()?.cut(record.text, blocks.iter().map(|block| &**block))?;
+            texts.insert(path.clone(), (head.clone(), text));
+        }
     }
     Ok(texts)
 }

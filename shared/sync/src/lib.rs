@@ -57,7 +57,7 @@ mod recovery;
 mod repair;
 pub mod report;
 pub mod rules;
-mod runs;
+pub mod runs;
 pub mod scan;
 mod session;
 pub mod state;

@@ -229,7 +229,7 @@ fn told(conflict: &Conflict) -> String {
     format!("both sides changed line {}", named.join(", "))
 }
 
-/// What earlier syncs have set aside, by path.
+/// The versions that earlier syncs have set aside, by path.
 pub(crate) fn set_aside(heads: &Heads) -> impl Iterator<Item = (&str, &HeadDocument)> {
     let below = heads.documents.range(ASIDE.to_owned()..).take_while(|(path, _)| path.starts_with(ASIDE));
     below.filter_map(|(path, documents)| Some((path.as_str(), documents.first()?)))

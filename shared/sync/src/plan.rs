@@ -108,7 +108,7 @@ impl SyncPlan {
             let ancestor = item.ancestor();
             let Item { path, entry, found, head, is_ignored, .. } = item;
             if is_ignored {
-                // What the mirror has no more is as if it had never been synced: a rule that goes later deletes nothing.
+                // A file that the mirror has no more counts as never synced, so that the end of a rule deletes nothing.
                 let action = if head.is_some() { PathAction::Leave } else { PathAction::Gone };
                 if head.is_some() {
                     plan.skip(&path, Reason::Ignored);

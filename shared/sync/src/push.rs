@@ -55,7 +55,7 @@ struct CommitInput {
     removed: Vec<Option<usize>>,
 }
 
-/// What a write is of.
+/// The source of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     /// The folder's file at a path, by its index.
@@ -82,7 +82,7 @@ impl CommitInput {
         for (index, _, merge) in plan.merges() {
             wanted.write(Origin::Aside(index), merge.aside.clone());
         }
-        // What a killed sync set aside, of a file that has changed since. It is in the history.
+        // Versions that a killed sync set aside, of files that have changed since. They are in the history.
         let aside: BTreeSet<&str> = plan.merges().map(|(_, _, merge)| merge.aside.file.path.as_str()).collect();
         for (path, document) in merging::set_aside(&plan.heads).filter(|(path, _)| !aside.contains(path)) {
             wanted.removes.push(Remove { path: path.to_owned(), ancestor: Some(document.sha256), beside: None });

@@ -81,7 +81,8 @@ impl Runs {
     }
 }
 
-fn keep(path: &Path, run: &impl Serialize) {
+/// Keeps a record at `path`, beside the sync state. What cannot be written is not kept.
+pub fn keep(path: &Path, run: &impl Serialize) {
     let temporary = path.with_extension("new");
     let kept = serde_json::to_vec(run).map_err(std::io::Error::from).and_then(|bytes| fs::write(&temporary, bytes));
     if let Err(error) = kept.and_then(|()| fs::rename(&temporary, path)) {
@@ -89,7 +90,8 @@ fn keep(path: &Path, run: &impl Serialize) {
     }
 }
 
-fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
+/// The record at `path`; [`None`] if there is none that can be read.
+pub fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
     let is_small = fs::metadata(path).is_ok_and(|found| found.len() <= MAX_BYTES);
     if is_small { serde_json::from_slice(&fs::read(path).ok()?).ok() } else { None }
 }

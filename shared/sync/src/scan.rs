@@ -168,7 +168,7 @@ impl Walk<'_> {
             file_type = entry.metadata().map_err(Reason::unreadable)?.file_type();
         }
         if self.scan.ignored.leave_out(on_disk, file_type.is_dir()) {
-            // What was mirrored before stays there: of source code it goes, since the folder always wins.
+            // The mirror keeps an excluded note. Excluded source code leaves it, since the folder always wins.
             if self.tree == Tree::Vault {
                 self.scan.unknown.add(on_disk);
             }

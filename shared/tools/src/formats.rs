@@ -1,4 +1,4 @@
-//! What the operations on files with a format of their own share: canvases, drawings, bases.
+//! The common frame of operations on files with a format of their own: canvases, drawings, bases.
 
 use atlas_ops::arguments::{self, invalid_input};
 use atlas_ops::error::{Code, Error, Reason};

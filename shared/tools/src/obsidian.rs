@@ -43,7 +43,7 @@ async fn told(context: &Context<'_>, operation: &Info, request: &Request) -> Res
     Ok(match context.ask_app(operation, request).await? {
         Asked::Pending(pending) => Told { pending: Some(pending), ..Told::default() },
         Asked::Done(Value::Object(answer)) => Told { answer, pending: None },
-        // What has no fields of its own says nothing.
+        // An object without fields tells nothing.
         Asked::Done(_) => Told::default(),
     })
 }

@@ -157,12 +157,12 @@ pub struct Note {
     pub(crate) page: Option<u64>,
     /// The most relevant line of its most relevant section; a long one cut around the words, the cuts marked with `…`.
     snippet: String,
-    /// What its score is made of, if requested.
+    /// The parts of its score, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<Why>,
 }
 
-/// What a score is made of.
+/// The parts of a score.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Why {
     /// By the words of the whole note.

@@ -1,4 +1,4 @@
-//! Who the visitor is, and why a path is allowed or denied.
+//! The visitor's rights, and why a path is allowed or denied.
 
 use atlas_access::scope;
 use atlas_tools::access::inspect_acl::InspectAcl;
@@ -11,7 +11,7 @@ use crate::answer::{Answered as _, given};
 use crate::frame::Section;
 use crate::visit::Visit;
 
-/// What a call would do.
+/// The kinds of calls.
 const ACTS: [(&str, &str); 3] = [("read", "read"), ("write", "change"), ("delete", "delete")];
 
 /// The page.

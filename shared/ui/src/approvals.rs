@@ -28,13 +28,13 @@ const MAX_REASON: usize = 1000;
 const EVERY: u64 = 3;
 const EVERY_ELSEWHERE: u64 = 20;
 
-/// What a page says after a decision.
+/// Parameters that tell a page of a decision.
 const APPROVED: &str = "approved";
 const REFUSED: &str = "refused";
 
 /// The page of all calls.
 pub(crate) async fn page(visit: Visit) -> Response {
-    // Who may not decide begins with what they may do.
+    // A visitor who may not decide begins with the search.
     if visit.uri.path() == "/ui" && !visit.visitor.caller.missing(entry::<ListApprovals>().info.scopes).is_empty() {
         return response::see("/ui/search");
     }
@@ -142,7 +142,7 @@ fn sessions(visit: &Visit, pending: &[Value]) -> Markup {
     }
 }
 
-/// Who asks, and for what.
+/// The caller, and the operation in words.
 fn asked(call: &Value) -> Markup {
     html! {
         strong { (call.text("caller")) }

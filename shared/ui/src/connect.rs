@@ -1,4 +1,4 @@
-//! What to give to each client, so that it reaches this service.
+//! The configuration that each client needs to reach this service.
 
 use axum::http::header::HOST;
 use axum::response::Response;
@@ -9,7 +9,7 @@ use crate::frame::Section;
 use crate::session::cookie::is_local;
 use crate::visit::Visit;
 
-/// What stands where the visitor puts their token.
+/// The placeholder for the visitor's token.
 const TOKEN: &str = "TOKEN";
 
 /// A client, where its configuration goes, and what that is.

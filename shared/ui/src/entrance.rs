@@ -1,4 +1,4 @@
-//! What a visitor without a session gets: the page to sign in.
+//! The page to sign in, for visitors without a session.
 
 use atlas_web::App;
 use axum::http::request::Parts;

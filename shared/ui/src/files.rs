@@ -1,4 +1,4 @@
-//! Attachments. What comes from here is shown within a page or saved, and runs nowhere.
+//! Attachments: shown within a page, or saved. None of them runs.
 
 use atlas_ops::{Code, Error, Reason};
 use atlas_tools::attachments::get_attachment::GetAttachment;
@@ -21,7 +21,7 @@ use crate::visit::Visit;
 /// Most bytes of an answer: on a host, and in a function, whose platform takes 6 MB.
 const ROOM: usize = 24 << 20;
 const ROOM_OF_FUNCTION: usize = 5 << 20;
-/// What an answer may do where a browser opens it by itself: nothing.
+/// The policy of an answer that a browser opens by itself: it may do nothing.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox";
 
 /// `GET` of a file's bytes.

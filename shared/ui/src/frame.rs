@@ -1,4 +1,4 @@
-//! What all pages have in common: the head, the bar with the sections, and the foot.
+//! The frame of all pages: the head, the bar with the sections, and the foot.
 
 use maud::{DOCTYPE, Markup, html};
 
@@ -119,7 +119,7 @@ fn visitor(who: Who<'_>) -> Markup {
     }
 }
 
-/// What a page says after something was done.
+/// The notice of a page after something was done.
 pub(crate) fn said(text: Option<&str>) -> Markup {
     html! { @if let Some(text) = text { p.said role="status" { (text) } } }
 }

@@ -2,7 +2,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// What stands as it is in a parameter.
+/// Characters that are escaped in a parameter.
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'/');
 
 /// `text` as a parameter's value.
@@ -32,7 +32,7 @@ pub(crate) fn file(path: &str) -> String {
     page("file", &[("path", path)])
 }
 
-/// What is at `path`: a note's page, or another file's bytes.
+/// The address of the file at `path`: a note's page, or another file's bytes.
 pub(crate) fn document(path: &str) -> String {
     if is_note(path) { note(path) } else { file(path) }
 }

@@ -19,7 +19,7 @@ use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, Text
 
 use crate::links;
 
-/// What all identifiers of a note begin with, so that none is one of the page's.
+/// The prefix of all identifiers of a note, so that none is one of the page's.
 pub(crate) const PREFIX: &str = "n-";
 /// Longest anchor, in letters.
 const MAX_ANCHOR: usize = 100;
@@ -34,10 +34,10 @@ const PICTURES: [&str; 8] = ["png", "jpg", "jpeg", "gif", "webp", "avif", "bmp",
 const SOUNDS: [&str; 6] = ["mp3", "wav", "m4a", "ogg", "flac", "3gp"];
 const FILMS: [&str; 3] = ["mp4", "webm", "ogv"];
 
-/// What the links of a note lead to: paths of files, by the targets as written.
+/// The paths that the links of a note lead to, by the targets as written.
 pub(crate) type Targets = BTreeMap<String, String>;
 
-/// What a note is shown with.
+/// The context in which a note is shown.
 #[derive(Default)]
 pub(crate) struct Surroundings {
     pub(crate) targets: Targets,
@@ -259,7 +259,7 @@ impl Reader<'_> {
         targets.get(written).or_else(|| targets.get(&decoded()?)).map(String::as_str)
     }
 
-    /// What begins and ends a link.
+    /// The start and the end of a link.
     fn link(&self, kind: LinkType, written: &str) -> (String, &'static str) {
         let open = |markup: Markup| markup.into_string().trim_end_matches("</a>").to_owned();
         let decoded = percent_decode_str(written).decode_utf8_lossy().into_owned();

@@ -86,7 +86,7 @@ async fn show(visit: &Visit, path: &str, with_pictures: bool) -> Response {
     visit.page(Section::Search, links::name(path), content)
 }
 
-/// What the links of a note lead to, and the notes that it shows within itself.
+/// The targets of a note's links, and the notes that it shows within itself.
 async fn surroundings(visit: &Visit, path: &str, text: &str, with_pictures: bool) -> Surroundings {
     let targets = targets(visit, path).await;
     let wanted = markdown::embedded(text).into_iter().filter_map(|written| {
@@ -193,7 +193,7 @@ fn linked(text: &str, targets: &Targets) -> Markup {
     }
 }
 
-/// What is around a note.
+/// The neighbourhood of a note.
 struct Around {
     backlinks: Value,
     neighbors: Value,

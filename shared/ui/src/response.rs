@@ -11,7 +11,7 @@ use axum::response::Response;
 use maud::Markup;
 use sha2::{Digest as _, Sha256};
 
-/// What a page may do.
+/// The policy of a page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 /// The same, and pictures of other sites, which the visitor asked for.

@@ -62,7 +62,7 @@ struct Mark {
 pub(crate) struct Visitor {
     /// Whom their calls are made as.
     pub(crate) caller: Caller,
-    /// What the forms of their pages contain, and no other page knows.
+    /// The token in the forms of their pages, which no other page knows.
     pub(crate) form_token: String,
     /// When the session ends.
     pub(crate) expires: Timestamp,

@@ -17,7 +17,7 @@ use crate::frame::{Section, said};
 use crate::visit::{Form, Visit};
 use crate::{links, response, words};
 
-/// What the names of conflict copies have, and most copies that are shown.
+/// The mark in the names of conflict copies, and most copies that are shown.
 const CONFLICT: &str = " (conflict ";
 const MOST: u64 = 100;
 

@@ -53,7 +53,7 @@ impl<'a> Which<'a> {
     }
 }
 
-/// What would be taken back.
+/// The commits that would be taken back.
 pub(crate) async fn preview(visit: Visit) -> Response {
     let which = Which::of(|name| visit.parameter(name));
     let plan = match visit.call(entry::<UndoChanges>(), which.call(None, None)).await {

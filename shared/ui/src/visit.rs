@@ -29,7 +29,7 @@ pub(crate) struct Visit {
     pub(crate) uri: Uri,
     parameters: Map<String, Value>,
     door: Door,
-    /// What the first call cost, for the log.
+    /// The cost of the first call, for the log.
     cost: Mutex<Option<Cost>>,
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn time(text: &str) -> Markup {
     html! { time datetime=(text) title=(text) { (shown) } }
 }
 
-/// What an operation does, as a person says it.
+/// An operation in a person's words.
 pub(crate) fn operation(name: &str) -> String {
     match name {
         "write_note" | "note_upsert" | "upsert_note" => "write a note".to_owned(),

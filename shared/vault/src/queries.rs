@@ -19,11 +19,11 @@ pub struct Query {
     pub range: Range<usize>,
     /// The line that it begins on, from 0.
     pub line: u32,
-    /// What is asked.
+    /// The query.
     pub asked: Asked,
 }
 
-/// What a query asks.
+/// The kind of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
     /// A block ` ```dataview `.

@@ -219,7 +219,7 @@ async fn an_approval_can_be_taken_back_until_the_call_is_made() {
     let listed = person(&client, "/list_approvals", json!({ "status": "refused" })).await.ok();
     assert_eq!(listed["approvals"][0]["id"], id);
     assert_eq!(approve(&client, &id).await.error(409).1, "approval_decided");
-    // What was made is made.
+    // A call that was made stays made.
     let id = overwrite().waits(&client).await;
     approve(&client, &id).await.ok();
     overwrite().send(&client).await.ok();

@@ -125,7 +125,7 @@ async fn each_operation_asks_for_its_scopes() {
         let (_, client) = guarded().await;
         for held in scope::ALL {
             let reply = send(&client, method, uri, &[bearer(&token("agent", &[held], None))], &body).await;
-            // Who administers may decide on calls too.
+            // An administrator may decide on calls too.
             let is_held = |scope: Scope| scope == held || (scope, held) == (Scope::ApproveVault, Scope::Admin);
             let missing: Vec<&str> =
                 needed.iter().filter(|scope| !is_held(**scope)).map(|scope| scope.as_str()).collect();

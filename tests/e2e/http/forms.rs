@@ -39,7 +39,7 @@ async fn a_word_finds_its_other_forms() {
     ] {
         assert_eq!(found(&client, query).await.first().map(String::as_str), Some(first), "{query}");
     }
-    // What is quoted, or excluded, is taken as it stands.
+    // A quoted or excluded word is taken as it stands.
     assert_eq!(found(&client, "\"mooring\"").await, Vec::<String>::new());
     assert_eq!(found(&client, "ship -guide").await, ["Pilot.md"]);
 }

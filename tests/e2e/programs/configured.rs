@@ -319,7 +319,7 @@ fn the_settings_are_shown_and_checked_on_the_command_line() {
     assert_eq!(row("ATLAS_JWT_SECRET"), (json!("(set)"), "environment"));
     assert_eq!(row("ATLAS_PORT"), (json!(3737), "default"));
     assert!(!rows.to_string().contains(SECRET));
-    // What is typed is not said to be of the environment. Where nobody names a vault, the configuration may.
+    // A typed setting is not said to be of the environment. Where nobody names a vault, the configuration may.
     let several = r#"{"vaults": [{"id": "team"}, {"id": "own"}]}"#;
     let typed = ["show", "--json", "--store", "memory://", "--config", several];
     let rows = json_of(config(&typed).env_remove("ATLAS_STORE"));

@@ -74,7 +74,7 @@ async fn a_capture_waits_and_becomes_a_note_with_its_title_and_tags() {
     for other in ["Ideas/Crane.md", "Ideas/Other.md"] {
         tools.bad("commit_capture", json!({ "capture_id": id, "target_path": other }), "invalid_input").await;
     }
-    // What is captured keeps the properties that it has.
+    // A capture keeps the properties that it has.
     let kept = json!({ "capture_id": own["capture_id"], "target_path": "b.md", "delete_from_queue": false });
     tools.good("commit_capture", kept).await;
     assert_eq!(tools.text("b.md").await, "---\nrank: 2\ntags:\n  - a\n---\nmine\n");

@@ -76,7 +76,7 @@ async fn text_is_added_to_the_section_of_a_heading_and_to_the_version_that_was_r
     agent.checked("append_note", task("a")).await;
     let several = agent.answer("read_note", json!({ "path": "b.md" })).await;
     assert_eq!(several["content"], "# A\n\n## Tasks\n- x\n\n# B\n\n## Tasks\n- x\n");
-    // Who may not read the note does not hear of its headings.
+    // A caller who may not read the note learns nothing of its headings.
     let writer = caller(&client, &[Scope::WriteVault]);
     assert_eq!(writer.refused("append_note", under("One", "end")).await, "scope_missing");
     let seen = |version: &Value| json!({ "path": "a.md", "content": "y", "if_match": version });

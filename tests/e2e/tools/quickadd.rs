@@ -136,7 +136,7 @@ async fn a_note_is_made_of_a_template_and_what_is_there_becomes_what_the_action_
     assert_eq!(path, "Other/1970 Berths.md");
     let title = path.strip_prefix("Other/").and_then(|path| path.strip_suffix(".md")).unwrap();
     let year = &title[..4];
-    // What the caller gives is text and no command.
+    // The caller's values are text, and no command.
     let expected = format!("# {title} at {year} <% tp.x %> Harbour day\n");
     assert_eq!(text(&world, path).await, expected);
     assert_eq!(world.refused("trigger_quickadd", meeting).await, "note_exists");

@@ -8,7 +8,7 @@ use super::visitor::{Visitor, on_host};
 use crate::support::deployment::{Client, Deployment, encoded};
 use crate::support::tokens::{bearer, send, token};
 
-/// What a place has: it ends what is open, and begins a script, an image or an attribute.
+/// The attack in a place: it ends open markup, and begins a script, an image or an attribute.
 pub(super) const ATTACK: &str = "\"'><script>alert(1)</script><img src=x onerror=alert(1)><!--";
 
 /// Names of files, as far as file systems have them.

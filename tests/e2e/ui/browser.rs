@@ -158,7 +158,7 @@ fn a_person_decides_finds_and_takes_back() {
     picture(&browser, "note", true);
     browser.click("//aside//a[.='Home']");
     browser.sees("What we do this week");
-    // What the agent did within the last hour is taken back with two clicks.
+    // Two clicks take back the agent's last hour.
     site.append("vault/planning/now.md", "- the gate is mended");
     browser.open(&format!("{}/ui/activity?by=claude", site.url));
     browser.sees("What happened today");

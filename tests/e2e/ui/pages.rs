@@ -1,4 +1,4 @@
-//! What each page shows, and what its forms do.
+//! The content of each page, and the effects of its forms.
 
 use atlas_access::scope;
 use atlas_testkit::VaultBuilder;

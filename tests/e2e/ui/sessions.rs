@@ -1,4 +1,4 @@
-//! Who is let in, and what their cookie is good for.
+//! Sessions: visitors who are let in, and the reach of their cookies.
 
 use atlas_access::{Scope, scope};
 use atlas_testkit::VaultBuilder;

@@ -175,7 +175,7 @@ impl Browser {
         self.post("/actions", &json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] }));
     }
 
-    /// What has the focus: its text, or its name.
+    /// The text of the element with the focus, or its name.
     pub(super) fn focus(&self) -> String {
         let script = "const one = document.activeElement; return one.innerText || one.name || one.tagName";
         self.run(script).as_str().unwrap_or_default().trim().to_owned()
@@ -199,7 +199,7 @@ impl Browser {
         fs::write(file, BASE64.decode(picture.as_str().unwrap()).unwrap()).unwrap();
     }
 
-    /// What the browser complained of since the last time.
+    /// The browser's complaints since the last time.
     pub(super) fn complaints(&self) -> Vec<String> {
         let log = self.post("/se/log", &json!({ "type": "browser" }));
         log.as_array().unwrap().iter().map(|entry| entry["message"].as_str().unwrap_or_default().to_owned()).collect()

@@ -16,7 +16,7 @@ const MAX_EXPRESSIONS: usize = 2000;
 /// The keys of documents and of views, and the kinds of views.
 const KEYS: [&str; 5] = ["filters", "formulas", "properties", "summaries", "views"];
 
-/// What `text` says. Errors have their place in it.
+/// The document `text`. Errors have their place in it.
 pub(super) fn base(text: &str) -> Result<Base> {
     let document = yaml::read(text).map_err(|error| {
         let mut syntax = Error::new(Kind::Syntax, format!("the base is not YAML: {}", error.message));

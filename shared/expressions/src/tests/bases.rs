@@ -78,7 +78,7 @@ fn the_examples_of_the_help_have_the_values_that_it_says() {
         ("link(\"filename\", \"display\")", json!({ "path": "filename", "display": "display" })),
         ("link(\"https://obsidian.md\").toString()", json!("[https://obsidian.md](https://obsidian.md)")),
         ("link(\"a\") == link(\"[[a]]\")", json!(true)),
-        // What the help does not say, but JavaScript does.
+        // The help is silent; JavaScript is not.
         ("1 + 2 * 3 - 4 / 2 % 3", json!(5)),
         ("\"a\" + 1", json!("a1")),
         ("!missing && missing == null", json!(true)),

@@ -49,7 +49,7 @@ pub struct Want<'a> {
     pub terms: bool,
     /// The table of passages, where there is one.
     pub passages: bool,
-    /// Who links to what, and by which words, where that is known.
+    /// The links and their words, where there are tables of them.
     pub links: bool,
     /// All postings of terms too, if they are small and nothing is cached: for queries with more waves to come.
     pub postings: bool,
@@ -226,7 +226,7 @@ impl Index {
         Ok(self.segment(segment)?.passages.as_deref().map(Part::passages).transpose()?)
     }
 
-    /// Who links to files of a name, if that was fetched and the segment says it.
+    /// The documents that link to files of a name, if that was fetched and the segment has it.
     pub fn linked(&self, segment: usize) -> Result<Option<&Linked>, Error> {
         Ok(self.segment(segment)?.linked.as_deref().map(Part::linked).transpose()?)
     }

@@ -36,7 +36,7 @@ const OF_DATAVIEW: &[SectionName] = &[SectionName::Properties, SectionName::Tags
 const WITH_LISTS: &[SectionName] =
     &[SectionName::Properties, SectionName::Tags, SectionName::Fields, SectionName::Lists];
 
-/// What links mean, by their targets; [`None`] if nothing.
+/// The meanings of links, by their targets; [`None`] if there is none.
 type Meanings = HashMap<Box<str>, Option<Arc<str>>>;
 
 /// The files of a vault as the rows of queries, as one caller sees them. Use one for each query.
@@ -49,7 +49,7 @@ pub struct IndexPages {
     documents: RefCell<HashMap<Arc<str>, Option<DocumentRef>>>,
     columns: RefCell<HashMap<Box<str>, Arc<Columns>>>,
     days: OnceCell<Columns>,
-    /// What links mean: by folder, then by target.
+    /// The meanings of links, by folder.
     meanings: RefCell<HashMap<Box<str>, Meanings>>,
     last_record: RefCell<Option<(DocumentRef, Arc<Record>)>>,
     last_items: RefCell<Option<(DocumentRef, Value)>>,
@@ -115,7 +115,7 @@ impl IndexPages {
     /// Fails if something could not be read since the pages were fetched: then answers may lack it.
     ///
     /// # Errors
-    /// What went wrong first.
+    /// The first one noted.
     pub fn check(&self) -> Result<(), Error> {
         self.fault.borrow().clone().map_or(Ok(()), Err)
     }

@@ -1,4 +1,4 @@
-//! What links say of the files that they lead to: who links to a name, and by which words.
+//! The links to files: the documents that link to a name, and the words of the links.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -46,7 +46,7 @@ pub struct ItemLink {
     pub target: String,
     /// The part after `#`.
     pub subpath: Option<String>,
-    /// What is shown instead of the target.
+    /// The text shown instead of the target.
     pub display: Option<String>,
 }
 
@@ -134,7 +134,7 @@ fn item(note: &Note, text: &str, item: &Item) -> ListItem {
     }
 }
 
-/// Those that begin in `range`. What has no place comes first, and the others are in the order of the text.
+/// The items that begin in `range`, in the order of the text; those without a place come first.
 fn within<'n, T>(all: &'n [T], range: &Range<usize>, start: impl Fn(&T) -> Option<usize>) -> &'n [T] {
     let from = all.partition_point(|one| start(one).is_none_or(|start| start < range.start));
     let to = all.partition_point(|one| start(one).is_none_or(|start| start < range.end));

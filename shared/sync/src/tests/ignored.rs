@@ -1,4 +1,4 @@
-//! What `.atlasignore` excludes is not synced, and is never deleted for it.
+//! Files that `.atlasignore` excludes are not synced, and no rule deletes one.
 
 use atlas_testkit::VaultBuilder;
 use atlas_testkit::notes::Put;

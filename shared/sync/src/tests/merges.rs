@@ -1,4 +1,4 @@
-//! What both sides changed is merged where the changes do not meet; both versions stay in the history.
+//! Files that both sides changed are merged where the changes do not meet; both versions stay in the history.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

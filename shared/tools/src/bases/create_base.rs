@@ -22,7 +22,7 @@ pub struct CreateBase;
 pub struct Arguments {
     /// Its path from the root of the vault; it ends in `.base`.
     path: String,
-    /// What it says: `filters` (an expression, or `and`, `or`, `not` of some), `formulas`, `properties`, `summaries`, and `views`, each with `type` (`table`, `cards`, `list`, `map`), `name`, `order` (its columns), `sort`, `groupBy`, `limit`, `filters`. Instead of filters `source` with `type` (`tag`, `folder`, `link`, `property`) and `value`. Keys of plugins are kept.
+    /// The document: `filters` (an expression, or `and`, `or`, `not` of some), `formulas`, `properties`, `summaries`, and `views`, each with `type` (`table`, `cards`, `list`, `map`), `name`, `order` (its columns), `sort`, `groupBy`, `limit`, `filters`. Instead of filters `source` with `type` (`tag`, `folder`, `link`, `property`) and `value`. Keys of plugins are kept.
     base: Map<String, Value>,
     /// Replace an existing base, which a person has to confirm.
     #[serde(default)]

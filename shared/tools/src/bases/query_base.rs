@@ -67,10 +67,10 @@ pub struct Output {
     page: Page<Item>,
     /// How many files pass the filters, whatever the limit of the view.
     matched: usize,
-    /// What stands below the columns.
+    /// The summaries below the columns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     summaries: Vec<Summary>,
-    /// What went wrong in filters, for the first few files, which are left out.
+    /// Errors in filters, for the first few files, which are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
@@ -80,9 +80,9 @@ pub struct Output {
 pub struct Item {
     /// The file.
     note_path: String,
-    /// What it has, by the `property` of the column. Links are objects with a `path`, dates are texts; null is nothing.
+    /// The values, by the `property` of the column. Links are objects with a `path`, dates are texts; null is nothing.
     columns: Map<String, Value>,
-    /// What the view groups by.
+    /// The value that the view groups by.
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<Value>,
     /// Why a column has no value, by its `property`.
@@ -90,7 +90,7 @@ pub struct Item {
     errors: Map<String, Value>,
 }
 
-/// What stands below a column.
+/// The summary below a column.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Summary {
     /// The column's `property`.
@@ -143,7 +143,7 @@ impl Operation for QueryBase {
     }
 }
 
-/// What is asked.
+/// The call.
 struct Query {
     path: VaultPath,
     view: Option<String>,

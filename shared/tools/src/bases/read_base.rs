@@ -31,7 +31,7 @@ pub struct Arguments {
 pub struct Output {
     /// Its path.
     path: String,
-    /// What it says, as it is written: `filters`, `formulas`, `properties`, `summaries`, `views`, and keys of plugins.
+    /// The document as it is written: `filters`, `formulas`, `properties`, `summaries`, `views`, and keys of plugins.
     base: Map<String, Value>,
     /// Which notes it is about, if one tag, folder, link or property says it; absent if its filters say more, or nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,9 +59,9 @@ pub struct ViewColumns {
 /// A column.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Column {
-    /// What it is of: a property, `file.…` or `formula.…`.
+    /// The source: a property, `file.…` or `formula.…`.
     pub(super) property: String,
-    /// What it is called.
+    /// The name.
     pub(super) title: String,
 }
 

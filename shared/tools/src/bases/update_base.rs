@@ -25,13 +25,13 @@ pub struct UpdateBase;
 pub struct Arguments {
     /// Its path from the root of the vault; it ends in `.base`.
     path: String,
-    /// What changes; at most 200 things in one call.
+    /// The changes; at most 200 things in one call.
     patch: Patch,
     #[serde(default)]
     if_match: Given<Versions>,
 }
 
-/// What changes of a base.
+/// The changes of a base.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Patch {
@@ -69,13 +69,13 @@ pub struct Output {
     /// When it was last changed: now, unless nothing changed.
     #[schemars(with = "String", extend("format" = "date-time"))]
     updated_at: Timestamp,
-    /// What changed.
+    /// The changed parts.
     applied: Applied,
     /// SHA-256 of the file, in hex.
     content_hash: String,
 }
 
-/// What changed.
+/// The changed parts of a base.
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 pub struct Applied {
     views_added: usize,

@@ -140,7 +140,7 @@ fn each_operation_gives_the_hints_that_hold() {
     for entry in operations() {
         let name = entry.info.name;
         let expected = table.iter().find(|(_, names)| names.contains(&name)).map_or(reads, |(hints, _)| *hints);
-        // What needs the app answers only that it is not there.
+        // Tools that need the app answer only that it is not there.
         if !crate::surface::needs_more(&entry.info) {
             assert_eq!(Hints::of(&entry.info), expected, "{name}");
         }

@@ -20,7 +20,7 @@ pub(crate) struct Commit {
     /// When it was made.
     #[schemars(with = "String", extend("format" = "date-time"))]
     time: Timestamp,
-    /// Who made it.
+    /// The author.
     author: String,
     /// By which operation.
     operation: String,

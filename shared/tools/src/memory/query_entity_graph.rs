@@ -167,7 +167,7 @@ impl<'a> Walk<'a> {
             let level: Vec<DocumentRef> =
                 self.reached.get(from..).unwrap_or_default().iter().map(|reached| reached.document).collect();
             let mut sources: HashMap<DocumentRef, Vec<DocumentRef>> = HashMap::new();
-            // What the entities themselves say comes first.
+            // Links in the entities' own notes come first.
             let mut wanted = if self.arguments.direction == Direction::In { Vec::new() } else { level.clone() };
             for document in &level {
                 context.work.check()?;

@@ -34,14 +34,14 @@ pub(crate) struct Rendered {
 pub struct RanQuery {
     /// The line that it begins on, counted from 1.
     line: u32,
-    /// What it is.
+    /// Its kind.
     kind: QueryKind,
     /// Why it has no result; absent if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
 
-/// What a query in a note is.
+/// The kind of a query in a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QueryKind {
@@ -225,7 +225,7 @@ impl Runner<'_> {
         }
     }
 
-    /// What the base in the file at `path` shows.
+    /// The result of the base in the file at `path`.
     fn base(&mut self, path: &str, text: &str, view: Option<&str>) -> Result<Outcome, Error> {
         let Some(pages) = &self.of_bases else { return Ok(Err(String::new())) };
         let evaluator = evaluator_within(self.context, pages, Dialect::Bases, Some(self.path), self.left);
@@ -241,7 +241,7 @@ impl Runner<'_> {
     }
 }
 
-/// What is wrong with a query stands in its place; other errors are of the call.
+/// Puts the error of a query in its place; other errors are of the call.
 fn in_place(error: Error) -> Result<Outcome, Error> {
     const OF_QUERIES: [Reason; 4] =
         [Reason::DqlError, Reason::BasesSyntaxError, Reason::InvalidInput, Reason::ComputeBudgetExceeded];

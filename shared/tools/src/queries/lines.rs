@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// What lines are written in.
+/// The format of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Values between commas, a row a line.

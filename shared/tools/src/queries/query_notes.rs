@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::run::{self, Language};
+use super::table::{Table, TablePage};
 
 /// Runs a query over the notes, in the language of Dataview or of Bases.
 pub struct QueryNotes;
@@ -59,7 +60,7 @@ pub struct Output {
     /// Whether the limit exceeded the most rows of a page.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     overflow: bool,
-    /// What went wrong in some rows, which are left out.
+    /// Errors in some rows, which are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
@@ -91,19 +92,9 @@ impl Operation for QueryNotes {
             async move {
                 let generation = view.generation();
                 let table = query.run(context, view, this).await?;
-                let items = paging.of(&table.rows).iter().map(|row| (&row.cells, &row.path)).collect();
-                let page = paging.page(context, generation, table.rows.len(), items)?;
-                let rows = page.items.iter().map(|(cells, path)| ((*cells).clone(), (*path).clone()));
-                let (rows, paths) = rows.unzip();
-                Ok(Output {
-                    columns: table.columns.clone(),
-                    rows,
-                    paths,
-                    total_count: table.rows.len(),
-                    cursor: page.cursor,
-                    overflow: page.overflow,
-                    warnings: table.warnings.clone(),
-                })
+                let TablePage { rows, paths, cursor, overflow } = table.page(context, paging, generation)?;
+                let Table { columns, rows: all, warnings } = table;
+                Ok(Output { columns, rows, paths, total_count: all.len(), cursor, overflow, warnings })
             }
         };
         paging.read(context, page).await

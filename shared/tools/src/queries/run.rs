@@ -43,7 +43,7 @@ impl<'q> Query<'q> {
         }
     }
 
-    /// What it gives; `this` is the note that it stands in.
+    /// Its result; `this` is the note that it stands in.
     pub(super) async fn run(&self, context: &Context<'_>, view: View, this: Option<&str>) -> Result<Table, Error> {
         match self {
             Self::Dql(text, query) => dataview(context, view, text, query, this).await,
@@ -73,7 +73,7 @@ pub(super) fn place(text: &str, offset: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, before.get(line_start..).unwrap_or_default().chars().count() + 1)
 }
 
-/// What a query of Dataview gives; `this` is the note that it stands in.
+/// The result of a Dataview query; `this` is the note that it stands in.
 pub(super) async fn dataview(
     context: &Context<'_>,
     view: View,
@@ -86,7 +86,7 @@ pub(super) async fn dataview(
     Ok(Table::of_dql(query, ran))
 }
 
-/// What a query of Dataview gives over `pages`; `evaluator` is over them too.
+/// The result of a Dataview query over `pages`; `evaluator` is over them too.
 pub(crate) fn ran_dql(
     context: &Context<'_>,
     pages: &IndexPages,
@@ -101,7 +101,7 @@ pub(crate) fn ran_dql(
     ran
 }
 
-/// What a view of a base shows; `this` is the file that the base stands in.
+/// The result of a view of a base; `this` is the file that the base stands in.
 pub(super) async fn bases(
     context: &Context<'_>,
     view: View,
@@ -115,7 +115,7 @@ pub(super) async fn bases(
     Ok(Table::of_base(of_base, ran))
 }
 
-/// What a view of a base shows of `pages`; `evaluator` is over them too.
+/// The result of a view of a base over `pages`; `evaluator` is over them too.
 pub(crate) fn ran_base(
     context: &Context<'_>,
     pages: &IndexPages,

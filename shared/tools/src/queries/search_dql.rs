@@ -1,4 +1,4 @@
-//! `search_dql`: what a query of Dataview gives.
+//! `search_dql`: rows of a Dataview query.
 
 use atlas_ops::arguments::{Given, Text};
 use atlas_ops::error::Error;
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::run::{dataview, parsed};
+use super::table::{Table, TablePage};
 
 /// Runs a Dataview query over the notes, without the app.
 pub struct SearchDql;
@@ -51,7 +52,7 @@ pub struct Output {
     /// Whether the limit exceeded the most rows of a page.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     overflow: bool,
-    /// What went wrong in some rows, which are left out.
+    /// Errors in some rows, which are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
@@ -77,20 +78,10 @@ impl Operation for SearchDql {
             async move {
                 let generation = view.generation();
                 let table = dataview(context, view, text, query, None).await?;
-                let items =
-                    paging.of(&table.rows).iter().map(|row| (&row.cells, row.path.as_deref().unwrap_or_default()));
-                let page = paging.page(context, generation, table.rows.len(), items.collect())?;
-                let (rows, note_paths) =
-                    page.items.iter().map(|(cells, path)| ((*cells).clone(), (*path).to_owned())).unzip();
-                Ok(Output {
-                    headers: table.columns.clone(),
-                    rows,
-                    note_paths,
-                    total_count: table.rows.len(),
-                    cursor: page.cursor,
-                    overflow: page.overflow,
-                    warnings: table.warnings.clone(),
-                })
+                let TablePage { rows, paths, cursor, overflow } = table.page(context, paging, generation)?;
+                let note_paths = paths.into_iter().map(Option::unwrap_or_default).collect();
+                let Table { columns: headers, rows: all, warnings } = table;
+                Ok(Output { headers, rows, note_paths, total_count: all.len(), cursor, overflow, warnings })
             }
         };
         paging.read(context, page).await

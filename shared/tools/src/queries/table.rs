@@ -1,4 +1,4 @@
-//! What a query gives, whatever it shows, as a table.
+//! The result of any query as a table.
 
 use std::collections::HashSet;
 
@@ -6,6 +6,9 @@ use atlas_expressions::base;
 use atlas_expressions::dql::{Header, Output, Query, Ran, Step};
 use atlas_expressions::value::{Object, Value, Widget};
 use atlas_expressions::{Dialect, show};
+use atlas_ops::error::Error;
+use atlas_ops::operation::Context;
+use atlas_ops::read::paging::Paging;
 use serde_json::{Value as Json, json};
 
 /// The fields that every task has; what else it has, it says in its text.
@@ -47,7 +50,7 @@ pub(crate) struct Table {
     pub(crate) columns: Vec<String>,
     /// Its rows.
     pub(crate) rows: Vec<Row>,
-    /// What went wrong in some rows, which are left out.
+    /// Errors in some rows, which are left out.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -60,13 +63,30 @@ pub(crate) struct Row {
     pub(crate) path: Option<String>,
 }
 
+/// A page of a table.
+pub(super) struct TablePage {
+    pub(super) rows: Vec<Vec<Json>>,
+    /// For each row the path of its file; [`None`] for groups.
+    pub(super) paths: Vec<Option<String>>,
+    pub(super) cursor: Option<String>,
+    pub(super) overflow: bool,
+}
+
 impl Table {
+    /// The page that `paging` asks for, as far as an answer has room.
+    pub(super) fn page(&self, context: &Context<'_>, paging: &Paging, generation: u64) -> Result<TablePage, Error> {
+        let items = paging.of(&self.rows).iter().map(|row| (&row.cells, &row.path)).collect();
+        let page = paging.page(context, generation, self.rows.len(), items)?;
+        let (rows, paths) = page.items.iter().map(|(cells, path)| ((*cells).clone(), (*path).clone())).unzip();
+        Ok(TablePage { rows, paths, cursor: page.cursor, overflow: page.overflow })
+    }
+
     /// A table of these columns, whose names are made distinct.
     pub(crate) fn new(columns: Vec<String>, rows: Vec<Row>, warnings: Vec<String>) -> Self {
         Self { columns: distinct(columns), rows, warnings }
     }
 
-    /// What a query of Dataview gave.
+    /// The result of a Dataview query.
     pub(crate) fn of_dql(query: &Query, ran: Ran) -> Self {
         let groups: Vec<&str> = query.steps.iter().filter_map(group).collect();
         let id = groups.last().copied().unwrap_or("File").to_owned();
@@ -110,7 +130,7 @@ impl Table {
         Self::new(columns, rows, ran.warnings)
     }
 
-    /// What a view of a base shows. Where it groups, the first column is what it groups by.
+    /// The result of a view of a base. Where it groups, the first column has the groups.
     pub(crate) fn of_base(view: &base::View, ran: base::Ran) -> Self {
         let key = view.group_by.as_ref().map(|(property, _)| property.to_string());
         let columns = key.into_iter().chain(ran.columns.into_iter().map(|column| column.title)).collect();

@@ -22,7 +22,7 @@ pub struct Arguments {
     dql: Text<10_000>,
 }
 
-/// What the query is, or what is wrong with it.
+/// The parsed query, or its error.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Output {
     /// Whether it can be run.
@@ -30,7 +30,7 @@ pub struct Output {
     /// Its parts, if it can be.
     #[serde(skip_serializing_if = "Option::is_none")]
     ast: Option<Parts>,
-    /// What is wrong, if it cannot.
+    /// The error, if it cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Fault>,
 }
@@ -42,16 +42,16 @@ pub struct Parts {
     kind: &'static str,
     /// The names of its columns.
     columns: Vec<String>,
-    /// What stands after `FROM`.
+    /// The source after `FROM`.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
-    /// What is done with the rows, in order: `where`, `sort`, `limit`, `flatten`, `group`.
+    /// The steps over the rows, in order: `where`, `sort`, `limit`, `flatten`, `group`.
     steps: Vec<&'static str>,
     /// The whole query.
     query: String,
 }
 
-/// What is wrong with a query.
+/// The error of a query.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Fault {
     /// The line, counted from 1.
@@ -60,9 +60,9 @@ pub struct Fault {
     /// The character in the line, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     col: Option<usize>,
-    /// What is wrong.
+    /// The problem.
     message: String,
-    /// What could have stood there.
+    /// The tokens expected there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     expected: Vec<&'static str>,
 }

@@ -1,4 +1,4 @@
-//! What links say of notes: the words by which they lead there, and how many there are. Only links of notes that the caller sees count,
+//! The links to notes: their words, and their number. Only links of notes that the caller sees count,
 //! and they count for every file that their target may mean, so that hidden files change nothing.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};

@@ -14,7 +14,7 @@ use crate::search::scores::{Scores, halves};
 
 /// Most notes that are looked at.
 pub(crate) const MAX_CLOSER: usize = 64;
-/// What the best passage counts, compared with the whole note.
+/// The weight of the best passage, compared with the whole note.
 const PASSAGE: f32 = 0.7;
 /// How fast a word in a passage saturates, how much the passage's length counts, and a length that counts neither way.
 const K1: f32 = 0.8;
@@ -23,9 +23,9 @@ const PASSAGE_WORDS: f32 = 150.0;
 /// The weight of a word in the text of a passage, and what it has besides in the passage's heading.
 const IN_TEXT: f32 = 1.0;
 const IN_HEADING: f32 = 0.5;
-/// What a name equal to the query counts, compared with the best score.
+/// The weight of a name equal to the query, compared with the best score.
 const NAME: f32 = 0.3;
-/// What a hundred links to a note add to its score; fewer less, by the logarithm.
+/// The share that a hundred links to a note add to its score; fewer add less, by the logarithm.
 const LINKS: f32 = 0.05;
 const MANY_LINKS: f32 = 101.0;
 
@@ -38,7 +38,7 @@ pub(crate) struct Close {
     /// Its best passage, counted from 0, if it has several, and what that adds to the score.
     pub(crate) passage: Option<usize>,
     pub(crate) by_passage: f32,
-    /// What its name adds.
+    /// The score by its name.
     pub(crate) by_name: f32,
     /// How many others link to it, and what that adds.
     pub(crate) linking: usize,
@@ -99,7 +99,7 @@ struct Passages {
     of: Vec<std::ops::Range<usize>>,
     by_document: HashMap<DocumentRef, usize>,
     scores: Vec<f32>,
-    /// What the saturation of each is at.
+    /// The half-saturation of each.
     norms: Vec<f32>,
     /// By word and kind of terms: the passages whose headings have it.
     in_headings: HashMap<(usize, usize), HashSet<usize>>,

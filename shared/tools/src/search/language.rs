@@ -23,7 +23,7 @@ pub(crate) enum Language {
 /// Those told apart by their common words.
 const TOLD: [Language; 6] =
     [Language::Spanish, Language::German, Language::French, Language::Portuguese, Language::Italian, Language::Dutch];
-/// What a common word tells, and one that other languages have too; and the least that tells a language.
+/// The points of a common word, and of one that other languages have too; `CLEAR` points tell a language.
 const CLEAR: usize = 2;
 const UNCLEAR: usize = 1;
 

@@ -1,4 +1,4 @@
-//! What the index has of an expression: for each word its own terms, those of its stem, or similar ones if no note has it. Only terms in
+//! The terms of an expression in the index: for each word its own terms, those of its stem, or similar ones if no note has it. Only terms in
 //! documents that the caller sees count.
 
 use std::collections::{BTreeMap, HashMap};
@@ -15,7 +15,7 @@ use crate::search::expression::{Expression, Token};
 use crate::search::language::{Language, Stems};
 use crate::search::snippet::SearchedWords;
 
-/// What a common word is worth, compared with its rarity, …
+/// The weight of a common word, as a share of that by its rarity, …
 const COMMON: f32 = 0.1;
 /// … and a similar word two edits away.
 const TWO_EDITS: f32 = 0.5;
@@ -48,7 +48,7 @@ pub(crate) struct Word {
     pub(crate) token: Token,
     /// Whether it says next to nothing.
     pub(crate) is_common: bool,
-    /// What it is worth, compared with its rarity.
+    /// Its weight, as a share of that by its rarity.
     pub(crate) share: f32,
     /// Its own terms: itself, those that it begins, or similar ones.
     pub(crate) own: Vec<Term>,
@@ -161,7 +161,7 @@ impl<'a> TermsToFetch<'a> {
         let mut found = Vec::new();
         for segment in self.index.segments() {
             for (other, ordinal, edits) in self.index.terms(segment)?.near(word, most_edits, MAX_LOOKED_AT) {
-                // Who mistypes twice still begins right.
+                // A word with two typing errors still begins right.
                 let is_similar = edits < 2 || other.chars().next() == first;
                 if is_similar && !other.starts_with('#') && !other.contains(is_unspaced) {
                     found.push((edits, other, segment, ordinal));

@@ -72,7 +72,7 @@ impl<'a> Scores<'a> {
         Ok(scores)
     }
 
-    /// What a word in so many documents is worth: the rarer the more (the inverse document frequency of BM25).
+    /// The weight of a word in so many documents: the rarer, the more (the inverse document frequency of BM25).
     fn rarity(&self, count: u64) -> f32 {
         let (all, some) = (self.documents as f32, count.min(self.documents) as f32);
         ((all - some + 0.5) / (some + 0.5)).ln_1p()
@@ -82,7 +82,7 @@ impl<'a> Scores<'a> {
         self.rarity(terms.iter().map(|term| u64::from(term.count())).sum())
     }
 
-    /// What the two kinds of terms of a scored word are worth.
+    /// The weights of the two kinds of terms of a scored word.
     pub(crate) fn worths(&self, word: usize) -> [f32; 2] {
         self.worths.get(word).copied().unwrap_or_default()
     }

@@ -27,7 +27,7 @@ pub(super) const KINDS: [&str; 18] = [
 /// The events, with callouts as HTML.
 pub(super) fn callouts(events: Vec<Event<'_>>) -> Vec<Event<'_>> {
     let mut shown = Vec::with_capacity(events.len());
-    // What ends each open quote.
+    // The end of each open quote.
     let mut ends: Vec<Option<&'static str>> = Vec::new();
     let mut events = events.into_iter().peekable();
     while let Some(event) = events.next() {

@@ -1,4 +1,4 @@
-//! What HTML may stay: markup of text, without scripts, styles, forms, frames, foreign identifiers and addresses that load something from elsewhere.
+//! The HTML that may stay: markup of text, without scripts, styles, forms, frames, foreign identifiers and addresses that load something from elsewhere.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -46,7 +46,7 @@ fn builder(with_pictures: bool) -> Builder<'static> {
 /// An attribute, as it may stay.
 fn address<'v>(element: &str, attribute: &str, value: &'v str, with_pictures: bool) -> Option<Cow<'v, str>> {
     match (element, attribute) {
-        // What loads by itself comes from the vault.
+        // Elements that load by themselves load from the vault.
         (_, "src") => {
             let is_own = value.starts_with("/ui/file?path=");
             let is_asked_for = with_pictures && element == "img" && value.starts_with("https://");

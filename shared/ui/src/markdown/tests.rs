@@ -90,7 +90,7 @@ fn the_outline_has_each_heading_once() {
     assert!(shown.html.into_string().contains("id=\"n-b-c-2\""));
 }
 
-/// What runs or loads something in a browser, in every place that a note has for it.
+/// Texts that run or load something in a browser, in every place that a note has for them.
 #[test]
 fn nothing_in_a_note_runs_or_loads() {
     let attacks = [

@@ -14,7 +14,7 @@ use super::MAX_TOKEN;
 const MAX_COOKIES: usize = 4;
 const SECURE_NAME: &str = "__Host-atlas-page";
 
-/// What a cookie has.
+/// The content of a cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cookie {
     /// The session's secret: 32 hexadecimal digits.

@@ -235,7 +235,7 @@ fn a_new_drawing_is_one_in_every_form() {
             );
             assert_eq!(created.text.contains("## Element Links\n"), is_note);
             if is_note {
-                // What it says is found again, and nothing else changes when it is removed.
+                // Its value is found again, and nothing else changes when it is removed.
                 let change = Change { remove: created.added.clone(), ..Change::default() };
                 let empty = drawing.change(&change, 0, 0).unwrap().text;
                 assert_eq!(Drawing::read(&empty, true).unwrap().texts().count(), 0);

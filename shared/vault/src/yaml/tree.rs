@@ -14,7 +14,7 @@ pub(crate) struct Node {
     pub(crate) kind: Kind,
 }
 
-/// What is in a value.
+/// The content of a value.
 #[derive(Debug)]
 pub(crate) enum Kind {
     /// A text, a number and the like; of a text as it is meant.

@@ -1,4 +1,4 @@
-//! What the index decides of a plan: the files that can be rows, before any row is looked at.
+//! The files that can be rows by a plan, as the index decides it before any row is looked at.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl IndexPages {
         evaluator: &Evaluator<'_>,
     ) -> Result<Vec<Arc<str>>, Error> {
         let mut left = self.marks(true)?;
-        // What needs each file's path comes last.
+        // Tests that need each file's path come last.
         let (by_path, by_index): (Vec<&Clause>, Vec<&Clause>) =
             plan.clauses.iter().partition(|clause| clause.iter().any(|(_, test)| matches!(test, Test::File(..))));
         for clause in by_index {

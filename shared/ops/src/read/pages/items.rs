@@ -19,7 +19,7 @@ const DATES: [(&str, &[&str]); 5] = [
     ("scheduled", &["scheduled"]),
 ];
 
-/// What is known of an item once the items below it are.
+/// An item whose items below it are known.
 #[derive(Default)]
 struct Below {
     /// The last of them first.
@@ -40,7 +40,7 @@ impl IndexPages {
         let items = self.noted(facts.lists(document.segment)).map(|lists| lists.of(document.document));
         let items = items.unwrap_or_default();
         let sections = self.sections(document, path, items);
-        // What is below an item stands after it.
+        // The items below an item follow it.
         let mut below: HashMap<u32, Below> = HashMap::new();
         let mut objects = Vec::with_capacity(items.len());
         for (item, section) in items.iter().zip(sections).rev() {

@@ -32,7 +32,7 @@ struct Keyed {
 }
 
 impl IndexPages {
-    /// What the note has under `name`.
+    /// The value of the note's `name`.
     pub(super) fn property_of(&self, document: DocumentRef, path: &str, name: &str) -> Option<Value> {
         let columns = self.noted(self.columns(name))?;
         let named = columns.get(document.segment)?;
