@@ -144,7 +144,7 @@ impl Mirror {
         path: &Path,
         step: impl Future<Output = Result<T, object_store::Error>>,
     ) -> Result<T, MirrorError> {
-        let time = self.store.time_to_write((PARALLEL_PARTS * PART) as u64);
+        let time = self.store.time_for((PARALLEL_PARTS * PART) as u64);
         let unanswered = |_| MirrorError::unavailable(format!("no answer within {} ms", time.as_millis()));
         let result = timeout(time, step).await.map_err(unanswered)?;
         result.map_err(|error| Failure::from(error).into_error("write", path))
@@ -161,7 +161,7 @@ impl Mirror {
             Failure::NotFound(_) => MirrorError::damaged(path, "it is missing"),
             failure => failure.into_error("read", path),
         };
-        let time = self.store.time_to_read(PART as u64);
+        let time = self.store.time_for(0);
         let unanswered = move || MirrorError::unavailable(format!("no answer within {} ms", time.as_millis()));
         let found = timeout(time, self.store.inner().get(&path)).await.map_err(|_| unanswered())?;
         let body = found.map_err(|error| unread(error, &path))?.into_stream();

@@ -13,7 +13,8 @@
 //!   HTTP client; `s3_answer`: the meaning of S3's errors; [`secrets`]: masks secrets in settings.
 //! - [`probe`]: whether a store is safe to write to.
 //! - `heartbeat`: the time of the last sync.
-//! - [`store`]: requests with limits on time, size and tries; `failure`: why one failed; [`counters`]: their cost.
+//! - [`store`]: requests with limits on time, size and tries; `body`: the bodies of answers; `failure`: why one failed;
+//!   [`counters`]: their cost.
 //! - [`mirror`]: opening a mirror; `head`, `newest` and `read`: the newest generation, strongly consistent; `history`:
 //!   older ones; `changed`: the paths that one changed.
 //! - [`snapshot`]: one generation, whose parts are loaded in waves; `ranges` merges byte ranges, [`cache`] keeps
@@ -32,6 +33,7 @@
 
 mod added;
 pub mod blob;
+mod body;
 pub mod cache;
 pub mod change;
 mod changed;

@@ -15,15 +15,16 @@ use object_store::{
 };
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::body::{Body, whole};
 use crate::counters::{Counters, Counts};
 use crate::error::MirrorError;
 use crate::failure::Failure;
 use crate::keys::{InvalidKey, path_of};
 
-/// The slowest transfers that are waited for, in bytes a second: a request gets additional time for its bytes.
-/// Functions read close to their store; a sync job may write over a slow connection.
-const SLOWEST_READ: u64 = 1 << 20;
-const SLOWEST_WRITE: u64 = 64 << 10;
+/// The slowest transfer that is waited for, in bytes a second: a request gets additional time for its bytes. A sync
+/// over half a megabit a second has four of them at once. A read that brings nothing for the time of a request ends
+/// before; of a write nobody can see how far it is.
+const SLOWEST: u64 = 16 << 10;
 /// Most objects of one listing, and how long all of it may take.
 const MAX_LISTED: usize = 10_000_000;
 const LISTING_TIME: Duration = Duration::from_secs(3600);
@@ -136,9 +137,13 @@ impl Store {
         let read = async || {
             let found = self.answer(self.inner.get(key)).await?;
             let size = found.meta.size;
-            if size > limit { Err(Failure::WrongSize(size)) } else { whole(found, size).await }
+            if size > limit {
+                Err(Failure::WrongSize(size))
+            } else {
+                whole(found, size, self.options.request_timeout).await
+            }
         };
-        match self.retry(|| self.request(self.time_to_read(limit), 0, read())).await {
+        match self.retry(|| self.request(self.time_for(limit), 0, read())).await {
             Ok(bytes) => Ok(Some(bytes)),
             Err(Failure::NotFound(_)) => Ok(None),
             Err(failure) => Err(failure.into_error("read", key)),
@@ -157,9 +162,13 @@ impl Store {
         let read = async || {
             let options = GetOptions { range: Some(GetRange::Bounded(range.clone())), ..GetOptions::default() };
             let found = self.answer(self.inner.get_opts(key, options)).await?;
-            if found.meta.size != size { Err(Failure::WrongSize(found.meta.size)) } else { whole(found, length).await }
+            if found.meta.size != size {
+                Err(Failure::WrongSize(found.meta.size))
+            } else {
+                whole(found, length, self.options.request_timeout).await
+            }
         };
-        match self.retry(|| self.request(self.time_to_read(length), 0, read())).await {
+        match self.retry(|| self.request(self.time_for(length), 0, read())).await {
             Ok(bytes) => Ok(Some(bytes)),
             Err(Failure::NotFound(_)) => Ok(None),
             Err(Failure::WrongSize(found)) => Err(wrong_size(found)),
@@ -192,7 +201,7 @@ impl Store {
 
     async fn head(&self, key: &Path) -> Result<Option<ObjectMeta>, MirrorError> {
         let head = async || Ok(self.inner.head(key).await?);
-        match self.retry(|| self.request(self.time_to_read(0), 0, head())).await {
+        match self.retry(|| self.request(self.time_for(0), 0, head())).await {
             Ok(head) => Ok(Some(head)),
             Err(Failure::NotFound(_)) => Ok(None),
             Err(failure) => Err(failure.into_error("read", key)),
@@ -216,7 +225,7 @@ impl Store {
                 result => return result,
             }
             // An earlier try has arrived after all, or will.
-            match self.request(self.time_to_read(0), 0, size()).await {
+            match self.request(self.time_for(0), 0, size()).await {
                 Ok(found) if found.size == bytes.len() as u64 => Ok(()),
                 Ok(_) => Err(Failure::Exists),
                 Err(Failure::NotFound(_)) => {
@@ -236,7 +245,7 @@ impl Store {
     /// Deletes the object at `key`, if there is one.
     pub(crate) async fn delete(&self, key: &Path) -> Result<(), MirrorError> {
         let delete = async || Ok(self.inner.delete(key).await?);
-        match self.retry(|| self.request(self.time_to_read(0), 0, delete())).await {
+        match self.retry(|| self.request(self.time_for(0), 0, delete())).await {
             Ok(()) | Err(Failure::NotFound(_)) => Ok(()),
             Err(failure) => Err(failure.into_error("delete", key)),
         }
@@ -258,7 +267,7 @@ impl Store {
             }
             Ok(greatest)
         };
-        let result = self.retry(|| self.request(self.time_to_read(0), 0, list())).await;
+        let result = self.retry(|| self.request(self.time_for(0), 0, list())).await;
         result.map_err(|failure| failure.into_error("list", folder))
     }
 
@@ -311,15 +320,11 @@ impl Store {
         let options = PutOptions { mode, ..PutOptions::default() };
         let write =
             async { Ok(self.inner.put_opts(key, PutPayload::from_bytes(bytes.clone()), options).await.map(|_| ())?) };
-        self.request(self.time_to_write(size), size, write).await
+        self.request(self.time_for(size), size, write).await
     }
 
-    pub(crate) fn time_to_read(&self, bytes: u64) -> Duration {
-        self.options.request_timeout + Duration::from_secs(bytes / SLOWEST_READ)
-    }
-
-    pub(crate) fn time_to_write(&self, bytes: u64) -> Duration {
-        self.options.request_timeout + Duration::from_secs(bytes / SLOWEST_WRITE)
+    pub(crate) fn time_for(&self, bytes: u64) -> Duration {
+        self.options.request_timeout + Duration::from_secs(bytes / SLOWEST)
     }
 
     /// Counts bytes sent outside of [`request`](Self::request), as a part of an upload.
@@ -365,38 +370,9 @@ impl Store {
     }
 }
 
-/// All bytes of a body that must have `length` of them.
-async fn whole(found: GetResult, length: u64) -> Result<Bytes, Failure> {
-    let bytes = found.bytes().await?;
-    if bytes.len() as u64 == length {
-        Ok(bytes)
-    } else {
-        Err(Failure::Unclear(format!("the answer was cut short: {} bytes of {length}", bytes.len())))
-    }
-}
-
 /// A random duration between half of `wait` and all of it, so that writers that collided do not collide again.
 pub(crate) fn jittered(wait: Duration) -> Duration {
     // Without randomness there is no jitter, which is harmless.
     let part = getrandom::u32().unwrap_or(u32::MAX);
     wait.mul_f64(0.5 + f64::from(part) / f64::from(u32::MAX) / 2.0)
-}
-
-/// The answer to a request.
-trait Body {
-    /// Its bytes that were read.
-    fn size(&self) -> u64 {
-        0
-    }
-}
-
-impl Body for () {}
-impl Body for ObjectMeta {}
-impl<T> Body for Option<T> {}
-impl<T> Body for Vec<T> {}
-impl<T> Body for (Vec<T>, bool) {}
-impl Body for Bytes {
-    fn size(&self) -> u64 {
-        self.len() as u64
-    }
 }
