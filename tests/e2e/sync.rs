@@ -1,5 +1,6 @@
 //! `atlas sync`, while people and agents write.
 
+mod git;
 mod killed;
 mod lossless;
 mod names;

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use atlas_outbound::{Client, HeaderMap, HeaderValue, Method, Origin, Policy, Request, Trust, Url, header};
-use atlas_sync::{Summary, SyncError, runs};
+use atlas_sync::{GitSummary, Summary, SyncError, runs};
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -66,6 +66,9 @@ impl Ending {
     /// [`None`] if another process syncs, which tells itself.
     fn of(result: &Result<Summary, Box<dyn Error>>) -> Option<Self> {
         Some(match result {
+            Ok(Summary { git: Some(GitSummary { error: Some(error), .. }), .. }) => {
+                Self::Failed(format!("git: {error}"))
+            }
             Ok(summary) => Self::Done(summary.copies.len() + summary.conflicts.len()),
             Err(error) if matches!(error.downcast_ref(), Some(SyncError::Locked { .. })) => return None,
             Err(error) => Self::Failed(error.to_string()),

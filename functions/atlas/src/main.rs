@@ -15,6 +15,7 @@ mod commands;
 mod compared;
 mod examples;
 mod features;
+mod git;
 mod kept;
 mod local;
 mod newcomer;

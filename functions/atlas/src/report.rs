@@ -5,7 +5,7 @@ use std::time::Duration;
 use atlas_mirror::Collected;
 use atlas_mirror::manifest::Changes;
 use atlas_mirror::repair::{EmptyStart, Recovered, Repaired};
-use atlas_sync::{Changed, Conflicted, Merged, Side, Summary};
+use atlas_sync::{Changed, Conflicted, GitSummary, Merged, Side, Summary};
 use indicatif::DecimalBytes;
 
 use crate::output;
@@ -31,8 +31,22 @@ pub(crate) fn print(summary: &Summary, time: Option<&str>, is_dry_run: bool) {
         DecimalBytes(summary.uploaded_bytes)
     ));
     texts(summary);
+    git(summary);
     collected(summary);
     waiting(summary);
+}
+
+/// Prints the exchange with the Git repository.
+pub(crate) fn git(summary: &Summary) {
+    let Some(GitSummary { taken, commits, head, skipped, conflicts: _, error }) = &summary.git else { return };
+    skipped.iter().for_each(|skipped| output::note(format_args!("git: {skipped}")));
+    if let Some(error) = error {
+        return output::note(format_args!("git: {error}; the next sync tries again"));
+    }
+    if taken + commits > 0 {
+        let head = head.as_deref().and_then(|head| head.get(..12)).unwrap_or("no commit");
+        output::note(format_args!("git: {taken} files came from it, {commits} commits went to it; it is at {head}"));
+    }
 }
 
 /// Prints the number of attachments whose text searches find from now on.
@@ -50,7 +64,8 @@ pub(crate) fn conflicts(summary: &Summary) {
     for Merged { path, .. } in &summary.merged {
         output::note(format_args!("{path}: it changed on both sides; its changes do not meet, so they are merged"));
     }
-    for Conflicted { path, copy, is_folder, why } in &summary.conflicts {
+    let of_git = summary.git.iter().flat_map(|git| &git.conflicts);
+    for Conflicted { path, copy, is_folder, why } in summary.conflicts.iter().chain(of_git) {
         let why = why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
         match copy {
             Some(copy) if *is_folder => output::note(format_args!(

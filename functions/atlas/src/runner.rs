@@ -6,21 +6,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use atlas_mirror::{Heartbeat, Mirror, MirrorError, Retention};
-use atlas_sync::{Progress, Run, Runs, Summary, SyncError, SyncOptions, sync};
+use atlas_sync::{GitSummary, Progress, Run, Runs, Summary, SyncError, SyncOptions, sync};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::alerts::AlertRules;
 use crate::features;
+use crate::git::{Due, GitRules};
 use crate::output;
 use crate::rclone::RemoteControl;
 use crate::vault::author;
 use crate::vault_location::VaultLocation;
 
-/// How long a sync between others reads the text of attachments.
-pub(crate) const READING_BETWEEN: Duration = Duration::from_secs(1);
-pub(crate) const READING_ONCE: Duration = Duration::from_secs(12 * 3600);
+/// How long a sync between others, or a single one, reads the text of attachments.
+const READING_BETWEEN: Duration = Duration::from_secs(1);
+const READING_ONCE: Duration = Duration::from_secs(12 * 3600);
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -42,6 +43,8 @@ pub(crate) struct SyncRules {
     /// Of files that both sides changed, merge those whose changes do not meet; or keep both versions of all
     #[arg(long, value_name = "WHICH", env = "ATLAS_MERGE", value_enum, default_value_t = MergeRule::Clean)]
     merge: MergeRule,
+    #[command(flatten)]
+    git: GitRules,
     #[command(flatten)]
     alerts: AlertRules,
 }
@@ -71,8 +74,8 @@ pub(crate) struct Runner<'a> {
     pub(crate) checksum: bool,
     pub(crate) repair: bool,
     pub(crate) message: Option<&'a str>,
-    /// How long one sync reads the text of attachments.
-    pub(crate) reading_time: Duration,
+    /// Whether it syncs again and again.
+    pub(crate) is_watching: bool,
 }
 
 impl Runner<'_> {
@@ -104,7 +107,7 @@ impl Runner<'_> {
             allow_mass_delete: self.rules.allow_mass_delete,
             join: self.rules.join,
             repair: self.repair,
-            reading: features::reading(self.reading_time),
+            reading: features::reading(if self.is_watching { READING_BETWEEN } else { READING_ONCE }),
             code: features::code(),
             ..base
         };
@@ -117,7 +120,18 @@ impl Runner<'_> {
         if let Some(rclone) = &self.rclone {
             rclone.refresh().await;
         }
-        let result = sync(mirror, &options, progress).await;
+        let first = if self.is_watching { Due::BranchNowAndThen } else { Due::Branch };
+        let before = self.exchange(mirror, &options, first).await;
+        let mut result = sync(mirror, &options, progress.clone()).await;
+        if let Ok(summary) = &mut result {
+            summary.git = joined(before, self.exchange(mirror, &options, Due::Mirror).await);
+            // The folder gets what the branch had at once.
+            if summary.git.as_ref().is_some_and(|git| git.taken > 0)
+                && mirror.known_generation().is_some_and(|newest| newest > summary.generation)
+            {
+                summary.continued(sync(mirror, &options, progress).await?);
+            }
+        }
         match &result {
             Ok(summary) if !options.dry_run => {
                 self.remember();
@@ -144,6 +158,15 @@ impl Runner<'_> {
         Ok(summary)
     }
 
+    /// Exchanges changes with the Git repository, if there is one.
+    async fn exchange(&self, mirror: &Mirror, options: &SyncOptions, due: Due) -> Option<GitSummary> {
+        let SyncRules { git, allow_mass_delete, .. } = self.rules;
+        match options.dry_run {
+            true => None,
+            false => git.exchange(mirror, &options.state, due, *allow_mass_delete, options.began).await,
+        }
+    }
+
     /// Stores the vault's location for later commands in the folder, and reports a change of it.
     fn remember(&self) {
         // A store in this process's memory is useless to the next.
@@ -168,6 +191,19 @@ impl Runner<'_> {
 pub(crate) fn options(location: &VaultLocation, began: Timestamp) -> Result<SyncOptions, Box<dyn Error>> {
     let options = SyncOptions::new(location.folder()?.to_owned(), location.state()?, author(), began);
     Ok(SyncOptions { time_zone: TimeZone::system(), ..options })
+}
+
+/// The result of two exchanges.
+fn joined(first: Option<GitSummary>, second: Option<GitSummary>) -> Option<GitSummary> {
+    let (mut first, second) = match (first, second) {
+        (Some(first), Some(second)) => (first, second),
+        (one, other) => return one.or(other),
+    };
+    first.taken += second.taken;
+    first.commits += second.commits;
+    first.skipped.extend(second.skipped);
+    first.conflicts.extend(second.conflicts);
+    Some(GitSummary { head: second.head.or(first.head), error: second.error.or(first.error), ..first })
 }
 
 /// Deletes the request for a sync, if there is one.

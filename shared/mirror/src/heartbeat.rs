@@ -35,9 +35,14 @@ impl Mirror {
     ///
     /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn record_sync(&self, beat: &Heartbeat) -> Result<(), MirrorError> {
+        self.put_state(SYNCED, beat).await
+    }
+
+    /// Overwrites the object `name` below `state/` by `value`, as JSON.
+    pub(crate) async fn put_state(&self, name: &str, value: &impl Serialize) -> Result<(), MirrorError> {
         let refused = |reason: String| MirrorError::StoreRefused { action: "write", reason };
-        let key = self.keys().state(SYNCED).map_err(|error| refused(error.to_string()))?;
-        let bytes = serde_json::to_vec(beat).map_err(|error| refused(error.to_string()))?;
+        let key = self.keys().state(name).map_err(|error| refused(error.to_string()))?;
+        let bytes = serde_json::to_vec(value).map_err(|error| refused(error.to_string()))?;
         self.store.put(&key, &Bytes::from(bytes)).await
     }
 

@@ -12,7 +12,7 @@
 //! - [`location`]: stores by URL; `variables`: S3's environment variables; `s3`: connecting to S3; `s3_client`: the
 //!   HTTP client; `s3_answer`: the meaning of S3's errors; [`secrets`]: masks secrets in settings.
 //! - [`probe`]: whether a store is safe to write to.
-//! - `heartbeat`: the time of the last sync.
+//! - `heartbeat`: the time of the last sync. `exchanged`: the last exchange with another memory.
 //! - [`store`]: requests with limits on time, size and tries; `body`: the bodies of answers; `failure`: why one failed;
 //!   [`counters`]: their cost.
 //! - [`mirror`]: opening a mirror; `head`, `newest` and `read`: the newest generation, strongly consistent; `history`:
@@ -42,6 +42,7 @@ pub mod collect;
 pub mod commit;
 pub mod counters;
 pub mod error;
+mod exchanged;
 mod expiry;
 mod failure;
 mod head;
@@ -79,6 +80,7 @@ pub use claim::Claimed;
 pub use collect::{Collected, Retention};
 pub use commit::Committed;
 pub use error::MirrorError;
+pub use exchanged::Exchanged;
 pub use heartbeat::Heartbeat;
 pub use id::{Hash, Id, SegmentId};
 pub use inspect::Flaw;

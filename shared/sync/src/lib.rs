@@ -21,9 +21,11 @@
 //!   for the person are made of it. `merging` merges what both sides changed, before the pull (`merged`: such a file). Then `attachment_texts` adds the text that a `text_reader` reads in attachments.
 //! - `repair`: publishes again what the store has lost. `readahead`: reads files before they are needed. `code_reader`: finds symbols in those of source code.
 //! - [`mod@export`]: writes a generation into a folder. `contents`: writes documents into files of a `target`.
-//! - `options`: the caller's options. [`report`], [`progress`], [`error`], `runs`: reports to the caller. `blocking`:
+//! - `options`: the caller's options; `only`: the part of a vault that a sync is limited to. [`mod@replay`]: the commits that
+//!   changed some files, for another memory of them; [`ancestors`]: the state of a folder of such a memory. [`report`], [`progress`], [`error`], `runs`: reports to the caller. `blocking`:
 //!   runs blocking work.
 
+pub mod ancestors;
 mod attachment_texts;
 mod attachments;
 mod blocking;
@@ -44,6 +46,7 @@ mod join;
 mod make_room;
 mod merged;
 mod merging;
+mod only;
 mod options;
 mod outcome;
 mod past;
@@ -55,6 +58,7 @@ mod readahead;
 mod reading;
 mod recovery;
 mod repair;
+pub mod replay;
 pub mod report;
 pub mod rules;
 pub mod runs;
@@ -73,14 +77,16 @@ pub use export::{ExportOptions, Exported, export};
 pub use guard::{Danger, Side};
 pub use ignore_rules::is_excluded;
 pub use merged::Merged;
+pub use only::Only;
 pub use options::SyncOptions;
 pub use outcome::{ChangeKind, Changed};
 pub use progress::{Phase, Progress};
 pub use pull::Conflicted;
+pub use replay::{Replayed, replay};
 pub use report::{Reason, Skipped};
 pub use runs::{Failure, Run, Runs};
 pub use session::is_inside;
-pub use summary::Summary;
+pub use summary::{GitSummary, Summary};
 pub use sync::sync;
 pub use text_reader::{MAX_TEXT_BYTES, Reading, TextReader};
 

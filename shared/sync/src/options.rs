@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::code_reader::CodeReader;
+use crate::only::Only;
 use crate::rules::Tree;
 use crate::text_reader::Reading;
 
@@ -30,6 +31,8 @@ pub struct SyncOptions {
     pub checksum: bool,
     /// The kind of folder.
     pub tree: Tree,
+    /// Only these files, on both sides.
+    pub only: Option<Only>,
     /// Change nothing.
     pub dry_run: bool,
     /// Continue when many files vanished.
@@ -62,6 +65,7 @@ impl SyncOptions {
             time_zone: TimeZone::UTC,
             checksum: false,
             tree: Tree::Vault,
+            only: None,
             dry_run: false,
             allow_mass_delete: false,
             join: false,

@@ -9,6 +9,27 @@ use crate::outcome::Changed;
 use crate::pull::Conflicted;
 use crate::report::{Reason, Skipped};
 
+/// The result of an exchange with a Git repository.
+#[derive(Debug, Default, Serialize)]
+pub struct GitSummary {
+    /// Files that the mirror took from it.
+    pub taken: u64,
+    /// Commits that it got.
+    pub commits: u64,
+    /// The newest commit of the branch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// Files that could not be brought to one of the two, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<Skipped>,
+    /// Paths that changed on both sides, and were not merged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<Conflicted>,
+    /// The reason why it failed. The next sync tries again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
 /// The result of a sync, or with `--dry-run` the result that it would have.
 #[derive(Debug, Default, Serialize)]
 pub struct Summary {
@@ -57,6 +78,9 @@ pub struct Summary {
     /// The result of the repair, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repaired: Option<Repaired>,
+    /// The result of the exchange with a Git repository, if it was due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub git: Option<GitSummary>,
     /// Conflict copies that were in the folder before. A person should merge and delete them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub copies: Vec<String>,
@@ -71,12 +95,34 @@ impl Summary {
         }
     }
 
+    /// Adds the summary of the sync that followed at once.
+    pub fn continued(&mut self, later: Self) {
+        let sum = |a: Changes, b: Changes| Changes {
+            added: a.added + b.added,
+            changed: a.changed + b.changed,
+            removed: a.removed + b.removed,
+        };
+        let earlier = std::mem::replace(self, later);
+        self.pushed = sum(earlier.pushed, self.pushed);
+        self.pulled = sum(earlier.pulled, self.pulled);
+        self.uploaded_bytes += earlier.uploaded_bytes;
+        self.texts += earlier.texts;
+        self.git = earlier.git;
+        self.collected = self.collected.or(earlier.collected);
+        self.repaired = self.repaired.take().or(earlier.repaired);
+        self.changed.splice(0..0, earlier.changed);
+        self.merged.splice(0..0, earlier.merged);
+        self.conflicts.splice(0..0, earlier.conflicts);
+    }
+
     /// Whether something is left for the next sync or for a person: a file could not be written to its side, or both
     /// sides changed it.
     pub fn needs_attention(&self) -> bool {
         let waits =
             |skipped: &Skipped| matches!(skipped.reason, Reason::Overtaken | Reason::Changed | Reason::Unsteady);
-        self.waiting > 0 || !self.conflicts.is_empty() || self.skipped.iter().any(waits)
+        let git = |git: &GitSummary| git.error.is_some() || !git.conflicts.is_empty() || git.skipped.iter().any(waits);
+        let is_git_waiting = self.git.as_ref().is_some_and(git);
+        self.waiting > 0 || is_git_waiting || !self.conflicts.is_empty() || self.skipped.iter().any(waits)
     }
 }
 

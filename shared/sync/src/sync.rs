@@ -292,8 +292,12 @@ async fn planned(
 ) -> Result<SyncPlan, SyncError> {
     let (folder, progress) = (session.folder.clone(), progress.clone());
     let (tree, checksum, push_only) = (options.tree, options.checksum, options.push_only);
+    let only = options.only.clone();
     let (mut items, contents, heads) = blocking(move || {
         let mut items = compare::compare(scan, entries, &heads, tree, checksum);
+        if let Some(only) = only {
+            items.retain(|item| only.has(&item.path));
+        }
         if push_only {
             compare::prefer_folder(&mut items);
         }

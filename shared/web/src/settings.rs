@@ -179,9 +179,14 @@ pub(crate) const KNOWN: [&str; 24] = [
     "ATLAS_LOG",
 ];
 /// Names with the prefix that belong to tests, units or the host of a vault, not to a service.
-const IGNORED: [&str; 7] = [
+const IGNORED: [&str; 12] = [
     "ATLAS_ALERT",
     "ATLAS_CORPORA",
+    "ATLAS_GIT",
+    "ATLAS_GIT_AUTHOR",
+    "ATLAS_GIT_BRANCH",
+    "ATLAS_GIT_PATHS",
+    "ATLAS_GIT_PUSH",
     "ATLAS_HISTORIES",
     "ATLAS_MERGE",
     "ATLAS_RCLONE_RC",

@@ -16,7 +16,7 @@ use crate::bar::{self, Phases};
 use crate::commands::Outcome;
 use crate::output::{self, Ended, Verbosity};
 use crate::report;
-use crate::runner::{READING_BETWEEN, READING_ONCE, Runner, SyncRules};
+use crate::runner::{Runner, SyncRules};
 use crate::signals::{until, until_told_to_stop};
 use crate::vault::FolderArguments;
 use crate::watch::Watch;
@@ -61,7 +61,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         checksum: arguments.checksum,
         repair: arguments.repair,
         message: arguments.message.as_deref(),
-        reading_time: if arguments.watch.is_some() { READING_BETWEEN } else { READING_ONCE },
+        is_watching: arguments.watch.is_some(),
     };
     if !arguments.json {
         runner.location.tell_store();

@@ -32,7 +32,7 @@ use crate::newcomer;
 use crate::output::{self, Ended};
 use crate::page;
 use crate::report;
-use crate::runner::{READING_BETWEEN, Runner, SyncRules};
+use crate::runner::{Runner, SyncRules};
 use crate::signals::{until, until_told_to_stop};
 use crate::vault::FolderArguments;
 use crate::vault_location::VaultLocation;
@@ -97,7 +97,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         checksum: false,
         repair: false,
         message: None,
-        reading_time: READING_BETWEEN,
+        is_watching: true,
     };
     let (stop, stopped) = watch::channel(false);
     // Started again, it answers from the published vault while the first sync runs.
