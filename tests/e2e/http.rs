@@ -18,6 +18,7 @@ mod real_moves;
 mod requests;
 mod restore;
 mod schemas;
+mod scored;
 mod search;
 mod traversal;
 mod writers;

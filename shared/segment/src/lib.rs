@@ -8,7 +8,7 @@
 //!   frame around all sections.
 //! - [`part`]: the unit that is fetched, checked, decoded and cached; `part_ref`: names a part; `frame`: its checksum and compression.
 //! - [`text`], [`chunk`], [`record`], [`paths`], [`headings`], [`gram`], [`terms`], [`passages`], [`facts`], [`code`]: the sections.
-//! - [`postings`], `varint`, `lines`: encodings of sets, numbers and many strings; [`candidates()`]: combines sets of grams into matching
+//! - [`postings`], `varint`, `lines`: encodings of sets, numbers and many strings; `near`: terms like a word; [`candidates()`]: combines sets of grams into matching
 //!   chunks.
 //!
 //! Decoding a part checks it first: damage is an error that names the section, never a panic, and every decompression has a limit.
@@ -28,6 +28,7 @@ mod gram_builder;
 pub mod headings;
 pub mod layout;
 mod lines;
+mod near;
 pub mod object;
 pub mod part;
 mod part_ref;

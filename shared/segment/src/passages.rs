@@ -8,7 +8,7 @@ use crate::error::FormatError;
 use crate::frame::{self, Packer};
 use crate::layout::Layout;
 use crate::part_ref::{PartKind, PartRef};
-use crate::postings::{BitReader, BitWriter, read_part, write_part};
+use crate::postings::{BitReader, BitWriter, read_part, skip_part, write_part};
 use crate::section::SectionName;
 use crate::varint;
 
@@ -205,12 +205,13 @@ impl PassagePage {
         Ok(Self { ends, bits })
     }
 
-    /// Calls `each` for the documents of list `list`, which are all `documents` of the term, with the ascending passages that have it. Those
-    /// that are one passage are left out, and of the others those whose text does not have it have none.
-    pub fn each(
+    /// Calls `each` for those of `wanted` that are in list `list`, with the ascending passages that have the term. `documents` are all those
+    /// of the term. Both ascend. Documents of one passage are left out, and of the others those whose text does not have the term have none.
+    pub fn each_of(
         &self,
         list: u32,
         documents: impl Iterator<Item = u32>,
+        wanted: impl Iterator<Item = u32>,
         passages: &Passages,
         mut each: impl FnMut(u32, &[u32]),
     ) {
@@ -220,11 +221,16 @@ impl PassagePage {
         let Some(bits) = self.bits.get(start as usize..*end as usize) else { return };
         let mut reader = BitReader::new(bits);
         let mut found = Vec::new();
+        let mut wanted = wanted.peekable();
         for document in documents {
+            while wanted.next_if(|wanted| *wanted < document).is_some() {}
+            let Some(next) = wanted.peek() else { return };
             let count = passages.of(document).len() as u32;
-            if count > 0 {
+            if count > 0 && *next == document {
                 read_part(&mut reader, count, &mut found);
                 each(document, &found);
+            } else {
+                skip_part(&mut reader, count);
             }
         }
     }
@@ -251,7 +257,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn passages_of_terms_survive(documents in prop::collection::vec((1usize..40, prop::collection::vec(prop::collection::btree_set(0u32..40, 0..40), 3)), 1..20)) {
+        fn passages_of_terms_survive(
+            documents in prop::collection::vec((1usize..40, prop::collection::vec(prop::collection::btree_set(0u32..40, 0..40), 3)), 1..20),
+            wanted in prop::collection::btree_set(0u32..20, 0..20),
+        ) {
             let mut writer = PassageWriter::default();
             for (count, _) in &documents {
                 writer.push(&vec![7; *count]);
@@ -274,9 +283,14 @@ mod tests {
             let page = PassagePage::decode(&Bytes::from(pages)).unwrap();
             for term in 0..3 {
                 let mut found = Vec::new();
-                page.each(term, 0..documents.len() as u32, &table, |id, set| found.push((id, set.to_vec())));
-                let expected: Vec<_> = sets(term as usize).into_iter().filter(|(id, _)| documents[*id as usize].0 > 1).collect();
-                prop_assert_eq!(found, expected);
+                let all = 0..documents.len() as u32;
+                page.each_of(term, all.clone(), all.clone(), &table, |id, set| found.push((id, set.to_vec())));
+                let mut expected: Vec<_> = sets(term as usize).into_iter().filter(|(id, _)| documents[*id as usize].0 > 1).collect();
+                prop_assert_eq!(&found, &expected);
+                found.clear();
+                page.each_of(term, all, wanted.iter().copied(), &table, |id, set| found.push((id, set.to_vec())));
+                expected.retain(|(id, _)| wanted.contains(id));
+                prop_assert_eq!(&found, &expected);
             }
         }
     }

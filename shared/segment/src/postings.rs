@@ -50,12 +50,24 @@ pub(crate) fn write_part(writer: &mut BitWriter, ids: &[u32], whole: u32) {
 
 /// Reads into `ids` what [`write_part`] wrote. Damaged bits yield wrong ids, but never one outside the set.
 pub(crate) fn read_part(reader: &mut BitReader<'_>, whole: u32, ids: &mut Vec<u32>) {
+    let count = read_count(reader, whole);
+    ids.clear();
+    ids.resize(count as usize, 0);
+    read_ids(reader, ids, 0, whole);
+}
+
+/// Reads past what [`write_part`] wrote.
+pub(crate) fn skip_part(reader: &mut BitReader<'_>, whole: u32) {
+    let count = read_count(reader, whole);
+    skip_ids(reader, count, 0, whole);
+}
+
+/// The number of ids of a part of the set `0..whole`.
+fn read_count(reader: &mut BitReader<'_>, whole: u32) -> u32 {
     let most = whole.min(MAX_UNARY);
     let ones = reader.ones(most);
     let more = if ones == most && whole > most { reader.number(whole - most + 1) } else { 0 };
-    ids.clear();
-    ids.resize((ones + more).min(whole) as usize, 0);
-    read_ids(reader, ids, 0, whole);
+    (ones + more).min(whole)
 }
 
 /// An encoded set.
@@ -91,8 +103,9 @@ impl<'a> Postings<'a> {
 
     /// The ids with their weights, if they were encoded with them.
     pub fn weighted(&self) -> impl Iterator<Item = (u32, u32)> + use<'a> {
-        let (ids, mut reader) = self.read();
-        ids.into_iter().map(move |id| (id, reader.ones(MAX_WEIGHT - 1) + 1))
+        let (ids, reader) = self.read();
+        let mut levels = Levels { reader, window: 0, left: 0 };
+        ids.into_iter().map(move |id| (id, levels.next()))
     }
 
     /// Removes from the ascending `ids` those that are not in the set.
@@ -119,17 +132,38 @@ fn write_ids(writer: &mut BitWriter, ids: &[u32], low: u32, high: u32) {
 
 /// Fills `ids` with ascending ids from `low..high`. The range must have room for them.
 fn read_ids(reader: &mut BitReader<'_>, ids: &mut [u32], low: u32, high: u32) {
-    if ids.len() as u32 == high - low {
-        ids.iter_mut().zip(low..high).for_each(|(to, id)| *to = id);
-        return;
+    let (mut ids, mut low) = (ids, low);
+    while !ids.is_empty() {
+        if ids.len() as u32 == high - low {
+            ids.iter_mut().zip(low..high).for_each(|(to, id)| *to = id);
+            return;
+        }
+        let middle = ids.len() / 2;
+        let (before, [id, after @ ..]) = ids.split_at_mut(middle) else { return };
+        let least = low + before.len() as u32;
+        *id = least + reader.number(high - after.len() as u32 - least);
+        let middle = *id;
+        // Half of all ids have none before them.
+        if !before.is_empty() {
+            read_ids(reader, before, low, middle);
+        }
+        (ids, low) = (after, middle + 1);
     }
-    let middle = ids.len() / 2;
-    let (before, [id, after @ ..]) = ids.split_at_mut(middle) else { return };
-    let least = low + before.len() as u32;
-    *id = least + reader.number(high - after.len() as u32 - least);
-    let middle = *id;
-    read_ids(reader, before, low, middle);
-    read_ids(reader, after, middle + 1, high);
+}
+
+/// Reads past `count` ids from `low..high`.
+fn skip_ids(reader: &mut BitReader<'_>, count: u32, low: u32, high: u32) {
+    let (mut count, mut low) = (count, low);
+    while count > 0 && count < high - low {
+        let before = count / 2;
+        let after = count - before - 1;
+        let least = low + before;
+        let id = least + reader.number(high - after - least);
+        if before > 0 {
+            skip_ids(reader, before, low, id);
+        }
+        (count, low) = (after, id + 1);
+    }
 }
 
 /// For truncated binary codes below `range`: the number of bits that every code has, and how many codes have no further bit.
@@ -222,6 +256,29 @@ impl<'a> BitReader<'a> {
         let ones = self.peek().trailing_ones().min(most);
         self.at += (ones + u32::from(ones < most)) as usize;
         ones
+    }
+}
+
+/// Reads weights: of several from one window.
+struct Levels<'a> {
+    reader: BitReader<'a>,
+    window: u64,
+    /// Valid bits of the window.
+    left: u32,
+}
+
+impl Levels<'_> {
+    fn next(&mut self) -> u32 {
+        const MOST: u32 = MAX_WEIGHT - 1;
+        if self.left < MOST {
+            (self.window, self.left) = (self.reader.peek(), 57);
+        }
+        let ones = self.window.trailing_ones().min(MOST);
+        let used = ones + u32::from(ones < MOST);
+        self.window >>= used;
+        self.left -= used;
+        self.reader.at += used as usize;
+        ones + 1
     }
 }
 

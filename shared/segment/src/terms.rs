@@ -3,18 +3,16 @@
 //!
 //! A tag's term is `#` and the folded name of the tag. No word can be equal to it.
 
-use std::sync::LazyLock;
-
 use bytes::Bytes;
 use fst::automaton::{Automaton, Str};
 use fst::{IntoStreamer, Streamer};
-use levenshtein_automata::LevenshteinAutomatonBuilder;
 
 use atlas_vault::fold;
 
 use crate::error::FormatError;
 use crate::frame;
 use crate::layout::Layout;
+use crate::near::near;
 use crate::part_ref::{PartKind, PartRef};
 use crate::postings::{self, Postings};
 use crate::section::SectionName;
@@ -25,10 +23,6 @@ pub(crate) const WEIGHTS: [u32; postings::MAX_WEIGHT as usize] = [1, 2, 3, 5, 8,
 
 /// Most bytes of the table, decompressed.
 const MAX_TABLE_BYTES: usize = 256 << 20;
-
-/// Automata by edits; to make one takes longer than a search with it.
-static ONE_EDIT: LazyLock<LevenshteinAutomatonBuilder> = LazyLock::new(|| LevenshteinAutomatonBuilder::new(1, true));
-static TWO_EDITS: LazyLock<LevenshteinAutomatonBuilder> = LazyLock::new(|| LevenshteinAutomatonBuilder::new(2, true));
 
 /// The term of a tag.
 pub fn tag_term(tag: &str) -> String {
@@ -99,18 +93,9 @@ impl Terms {
     }
 
     /// The terms at most `edits` edits away from `term` (a character added, removed or changed, or two exchanged), in order, at most
-    /// `most`, each with its edits. More than two edits count as two.
+    /// `most`, each with its edits. More than two edits count as two, and those with two begin with the same character.
     pub fn near(&self, term: &str, edits: u8, most: usize) -> Vec<(String, u32, u8)> {
-        // Not fst's own automaton, which misses edits between characters with the same first bytes.
-        let builder = if edits < 2 { &ONE_EDIT } else { &TWO_EDITS };
-        let automaton = builder.build_dfa(term);
-        let mut stream = self.fst.search(&automaton).into_stream();
-        let mut found = Vec::new();
-        while let Some((term, ordinal)) = stream.next().filter(|_| found.len() < most) {
-            let edits = automaton.eval(term).to_u8();
-            found.push((String::from_utf8_lossy(term).into_owned(), ordinal as u32, edits));
-        }
-        found
+        near(self.fst.as_fst(), term, edits, most)
     }
 
     /// The number of words of each document.

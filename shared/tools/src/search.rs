@@ -4,8 +4,8 @@
 //! # Layout
 //! - `matching`: pages of lines, each a `page` under way; `plan`: what the index is asked for a pattern; `regions`: the
 //!   text to look at; `pattern`: what matches there
-//! - `ranking`: pages of notes; `scores`: how they rank; `closer`: how the best do; `anchors`: what links say of them; `expression`: what words are looked for; `lists`: what the
-//!   index has of them; `language`: which words have one stem; `snippet`: what is shown of a note
+//! - `ranking`: pages of notes; `scores`: how they rank; `ranked`: the best of them in order; `closer`: how the best do; `anchors`: what links say of them; `expression`: what words are looked for; `lists`: what the
+//!   index has of them; `language`: which words have one stem; `snippet`: what is shown of a note; `sieve`: which words of its text are looked up
 //! - `surroundings`: the lines beside one, and its page
 //! - `filter`: which paths are looked at
 //! - [`search_text`], by `relevance`, [`search_regex`], by `lines`; [`search_jsonlogic`]; [`search_vault`], which chooses among them: as obsidian-tc has them
@@ -22,6 +22,7 @@ mod matching;
 mod page;
 mod pattern;
 mod plan;
+pub(crate) mod ranked;
 pub(crate) mod ranking;
 mod regions;
 mod relevance;
@@ -31,6 +32,7 @@ pub mod search_jsonlogic;
 pub mod search_regex;
 pub mod search_text;
 pub mod search_vault;
+mod sieve;
 pub(crate) mod snippet;
 
 pub(crate) use self::surroundings::has_pages;

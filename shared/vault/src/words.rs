@@ -26,7 +26,21 @@ pub struct Word<'a> {
 
 /// The words of `text`, in order.
 pub fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
-    Words { text, at: 0, unspaced: 0..0 }
+    words_where(text, |_| true)
+}
+
+/// The words of `text` for which `may` is true as they are written, in order. The others cost little, since they are not folded.
+pub fn words_where<'a>(text: &'a str, may: impl Fn(&str) -> bool + 'a) -> impl Iterator<Item = Word<'a>> {
+    let mut places = Places { text, at: 0, unspaced: 0..0 };
+    std::iter::from_fn(move || {
+        loop {
+            let (range, is_tail) = places.next()?;
+            let written = text.get(range.clone())?;
+            if may(written) {
+                return Some(Word { folded: folded(written), range, is_tail });
+            }
+        }
+    })
 }
 
 /// The words of `text`, which is source code. An identifier with several parts (`loginUser`, `HTTPServer2`) in ASCII letters is followed
@@ -73,17 +87,18 @@ fn parts(written: &str) -> impl Iterator<Item = Range<usize>> + use<> {
     found.into_iter()
 }
 
-struct Words<'a> {
+/// Where words are, and whether they are tails.
+struct Places<'a> {
     text: &'a str,
     at: usize,
     /// The last run without spaces.
     unspaced: Range<usize>,
 }
 
-impl<'a> Iterator for Words<'a> {
-    type Item = Word<'a>;
+impl Iterator for Places<'_> {
+    type Item = (Range<usize>, bool);
 
-    fn next(&mut self) -> Option<Word<'a>> {
+    fn next(&mut self) -> Option<(Range<usize>, bool)> {
         loop {
             if self.at < self.unspaced.end {
                 return self.pair();
@@ -99,14 +114,14 @@ impl<'a> Iterator for Words<'a> {
             }
             let end = start + spaced(rest);
             self.at = end;
-            return Some(Word { folded: folded(self.text.get(start..end)?), range: start..end, is_tail: false });
+            return Some((start..end, false));
         }
     }
 }
 
-impl<'a> Words<'a> {
+impl Places<'_> {
     /// The character at `at` together with the next one, if the run continues.
-    fn pair(&mut self) -> Option<Word<'a>> {
+    fn pair(&mut self) -> Option<(Range<usize>, bool)> {
         let run = self.text.get(self.at..self.unspaced.end)?;
         let mut after = run.char_indices().skip(1).filter(|(_, c)| !is_combining_mark(*c)).map(|(at, _)| at);
         let second = after.next();
@@ -114,7 +129,7 @@ impl<'a> Words<'a> {
         let start = self.at;
         self.at += second.unwrap_or(run.len());
         let is_tail = second.is_none() && start > self.unspaced.start;
-        Some(Word { folded: folded(self.text.get(start..end)?), range: start..end, is_tail })
+        Some((start..end, is_tail))
     }
 }
 

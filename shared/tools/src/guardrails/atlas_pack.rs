@@ -31,7 +31,7 @@ use crate::guardrails::atlas_pack::room::Room;
 use crate::guardrails::atlas_pack::sections::Sections;
 use crate::search::expression::Expression;
 use crate::search::lists::Lists;
-use crate::search::ranking::Ranked;
+use crate::search::ranked::Ranked;
 use crate::search::scores::Scores;
 use crate::search::snippet::SearchedWords;
 
@@ -209,7 +209,7 @@ fn best(
     budget: usize,
     share: f32,
 ) -> Result<Vec<(DocumentRef, String)>, Error> {
-    let mut ranked = Ranked::new(index, scores);
+    let mut ranked = Ranked::new(index, scores)?;
     let mut best = Vec::new();
     let most = (budget as u64 * LOOKED_AT).max(LEAST_LOOKED_AT);
     let (mut bytes, mut least) = (0, 0.0);

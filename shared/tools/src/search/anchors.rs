@@ -1,7 +1,7 @@
 //! The links to notes: their words, and their number. Only links of notes that the caller sees count,
 //! and they count for every file that their target may mean, so that hidden files change nothing.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use atlas_ops::error::Error;
 use atlas_ops::read::index::{DocumentRef, Index};
@@ -66,28 +66,31 @@ fn meant(index: &Index, target: &str) -> Result<Vec<DocumentRef>, Error> {
 
 /// Whether the file at a folded path is in `folder`, which may be the end of its folder.
 fn is_in(path: &str, folder: &str) -> bool {
+    if folder.is_empty() {
+        return true;
+    }
     let own = path.rsplit_once('/').map_or("", |(own, _)| own);
-    folder.is_empty() || own.strip_suffix(folder).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    own.strip_suffix(folder).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
 /// How many other files link to the one at `path`; up to a hundred.
 pub(crate) fn linking(index: &Index, document: DocumentRef, path: &str) -> Result<usize, Error> {
     let path = fold(path);
     let name = path.rsplit('/').next().unwrap_or_default();
-    let mut found: HashSet<DocumentRef> = HashSet::new();
+    let mut found = 0;
     for segment in index.segments() {
         let Some(column) = index.linked(segment)?.and_then(|linked| linked.get(name)) else { continue };
         for (from, folders) in column.iter() {
             let from = DocumentRef { segment, document: from };
             if from != document && folders.iter().any(|folder| is_in(&path, folder)) && index.shows(from) {
-                found.insert(from);
-                if found.len() >= MAX_LINKING {
-                    return Ok(MAX_LINKING);
+                found += 1;
+                if found >= MAX_LINKING {
+                    return Ok(found);
                 }
             }
         }
     }
-    Ok(found.len())
+    Ok(found)
 }
 
 #[cfg(test)]

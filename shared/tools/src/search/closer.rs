@@ -1,16 +1,18 @@
 //! A closer look at the notes that score best: how much of the query stands in one of their passages, how similar it is to their
 //! names, and how many others link to them. It only adds to scores, so that no other note comes before these.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::ops::Range;
 
 use atlas_ops::error::Error;
 use atlas_ops::read::index::{DocumentRef, Index};
-use atlas_vault::words::words;
+use atlas_vault::words::{words, words_where};
 
 use crate::search::anchors::linking;
 use crate::search::expression::Expression;
 use crate::search::lists::{Lists, Term, Word};
 use crate::search::scores::{Scores, halves};
+use crate::search::sieve::Sieve;
 
 /// Most notes that are looked at.
 pub(crate) const MAX_CLOSER: usize = 64;
@@ -96,25 +98,26 @@ pub(crate) fn look(
 /// The passages of notes, one after the other, and their scores.
 struct Passages {
     /// By note: its passages.
-    of: Vec<std::ops::Range<usize>>,
-    by_document: HashMap<DocumentRef, usize>,
+    of: Vec<Range<usize>>,
+    /// By segment: the documents of the notes, ascending, with their passages.
+    by_segment: Vec<Vec<(u32, Range<usize>)>>,
     scores: Vec<f32>,
     /// The half-saturation of each.
     norms: Vec<f32>,
-    /// By word and kind of terms: the passages whose headings have it.
-    in_headings: HashMap<(usize, usize), HashSet<usize>>,
+    /// By word and kind of terms: for each passage whether its heading has it.
+    in_headings: HashMap<(usize, usize), Vec<bool>>,
 }
 
 impl Passages {
     fn of(index: &Index, notes: &[Close]) -> Result<Self, Error> {
         let mut all = Self {
             of: Vec::with_capacity(notes.len()),
-            by_document: HashMap::new(),
+            by_segment: vec![Vec::new(); index.segments().len()],
             scores: Vec::new(),
             norms: Vec::new(),
             in_headings: HashMap::new(),
         };
-        for (at, note) in notes.iter().enumerate() {
+        for note in notes {
             let DocumentRef { segment, document } = note.document;
             let begin = all.norms.len();
             let norm = |words: u32| K1 * (1.0 - B + B * words as f32 / PASSAGE_WORDS);
@@ -126,14 +129,13 @@ impl Passages {
                 all.norms.extend(several.iter().map(|words| norm(*words)));
             }
             all.of.push(begin..all.norms.len());
-            all.by_document.insert(note.document, at);
+            if let Some(of_segment) = all.by_segment.get_mut(segment) {
+                of_segment.push((document, begin..all.norms.len()));
+            }
         }
+        all.by_segment.iter_mut().for_each(|of_segment| of_segment.sort_unstable_by_key(|(document, _)| *document));
         all.scores = vec![0.0; all.norms.len()];
         Ok(all)
-    }
-
-    fn range(&self, document: DocumentRef) -> Option<std::ops::Range<usize>> {
-        self.of.get(*self.by_document.get(&document)?).cloned()
     }
 
     /// Finds the searched words in the headings of passages.
@@ -149,13 +151,17 @@ impl Passages {
                 }
             }
         }
+        let mut sieve = Sieve::default();
+        spellings.keys().for_each(|word| sieve.add(word, false));
+        let passages = self.norms.len();
         for (note, range) in notes.iter().zip(&self.of) {
             let headings = index.headings(note.document.segment)?.of(note.document.document);
             // Where passages are not known, no heading begins one.
             for (passage, heading) in range.clone().skip(1).zip(headings) {
-                for word in words(heading.text) {
+                for word in words_where(heading.text, |written| sieve.may_pass(written)) {
                     for kind in spellings.get(&*word.folded).into_iter().flatten() {
-                        self.in_headings.entry(*kind).or_default().insert(passage);
+                        let having = self.in_headings.entry(*kind).or_insert_with(|| vec![false; passages]);
+                        having.get_mut(passage).into_iter().for_each(|has| *has = true);
                     }
                 }
             }
@@ -183,7 +189,7 @@ impl Passages {
         for (half, (having, worth)) in having.iter().zip(worths).enumerate() {
             let in_headings = self.in_headings.get(&(at, half));
             for (passage, _) in having.iter().enumerate().filter(|(_, has)| **has) {
-                let in_heading = in_headings.is_some_and(|passages| passages.contains(&passage));
+                let in_heading = in_headings.and_then(|having| having.get(passage)).copied().unwrap_or_default();
                 let weight = if in_heading { IN_TEXT + IN_HEADING } else { IN_TEXT };
                 if let (Some(score), Some(norm)) = (self.scores.get_mut(passage), self.norms.get(passage)) {
                     *score += worth * weight * (K1 + 1.0) / (weight + norm);
@@ -195,26 +201,29 @@ impl Passages {
 
     /// Calls `each` for the passages that have a term.
     fn each_having(&self, index: &Index, term: &Term, mut each: impl FnMut(usize)) -> Result<(), Error> {
-        let segment = term.segment;
-        let of_document = |document| self.range(DocumentRef { segment, document });
-        let table = index.passages(segment)?;
-        let documents = term.postings(index)?.map(|(document, _)| document);
-        if let (Some(table), Some(page)) = (table, &term.passages) {
-            let mut alone = Vec::new();
-            let several = documents.inspect(|document| {
-                if table.of(*document).is_empty() {
-                    alone.push(*document);
-                }
-            });
-            page.passage_page()?.each(term.list, several, table, |document, found| {
-                if let Some(range) = of_document(document) {
+        let notes = self.by_segment.get(term.segment).map(Vec::as_slice).unwrap_or_default();
+        if notes.is_empty() {
+            return Ok(());
+        }
+        let table = index.passages(term.segment)?.zip(term.passages.as_deref());
+        let is_one = |document| table.is_none_or(|(table, _)| table.of(document).is_empty());
+        let documents = term.postings(index)?;
+        for (document, range) in notes.iter().filter(|(document, _)| is_one(*document)) {
+            if documents.binary_search_by_key(document, |(document, _)| *document).is_ok() {
+                each(range.start);
+            }
+        }
+        if let Some((table, page)) = table {
+            let documents = documents.iter().map(|(document, _)| *document);
+            let mut notes = notes.iter().filter(|(document, _)| !is_one(*document)).peekable();
+            let wanted = notes.clone().map(|(document, _)| *document);
+            page.passage_page()?.each_of(term.list, documents, wanted, table, |document, found| {
+                while notes.next_if(|(note, _)| *note < document).is_some() {}
+                if let Some((_, range)) = notes.peek() {
                     let all = found.iter().map(|passage| range.start + *passage as usize);
                     all.filter(|passage| *passage < range.end).for_each(&mut each);
                 }
             });
-            alone.into_iter().filter_map(of_document).for_each(|range| each(range.start));
-        } else {
-            documents.filter_map(of_document).for_each(|range| each(range.start));
         }
         Ok(())
     }
@@ -222,24 +231,26 @@ impl Passages {
 
 type Trigram = [char; 3];
 
-/// The trigrams of words, each with spaces around it (two before, so that beginnings count more), but of those that are left out.
-fn trigrams<'a>(words: impl Iterator<Item = &'a str>, is_left_out: impl Fn(usize) -> bool) -> HashSet<Trigram> {
-    let mut found = HashSet::new();
+/// The trigrams of words, in order, each with spaces around it (two before, so that beginnings count more), but of those that are left out.
+fn trigrams<'a>(words: impl Iterator<Item = &'a str>, is_left_out: impl Fn(usize) -> bool) -> Vec<Trigram> {
+    let mut found = Vec::new();
     for (_, word) in words.enumerate().filter(|(at, _)| !is_left_out(*at)) {
         let mut last = [' '; 3];
         for c in word.chars().chain([' ']) {
             last = [last[1], last[2], c];
-            found.insert(last);
+            found.push(last);
         }
     }
+    found.sort_unstable();
+    found.dedup();
     found
 }
 
 /// How similar a name is to what is asked for: the trigrams that both have, as a share of those that each has (Dice's coefficient).
-fn similarity(asked: &HashSet<Trigram>, name: &str) -> f32 {
+fn similarity(asked: &[Trigram], name: &str) -> f32 {
     let folded: Vec<_> = words(name).map(|word| word.folded).collect();
     let named = trigrams(folded.iter().map(|word| &**word), |_| false);
-    let both = named.iter().filter(|trigram| asked.contains(*trigram)).count();
+    let both = named.iter().filter(|trigram| asked.binary_search(trigram).is_ok()).count();
     2.0 * both as f32 / (asked.len() + named.len()).max(1) as f32
 }
 
@@ -262,7 +273,7 @@ mod tests {
         assert!((likeness("high tide", "High tide") - 1.0).abs() < f32::EPSILON);
         assert!(likeness("high tides", "High tide") > likeness("high water", "High tide"));
         assert!(likeness("templatr", "Templater") > 0.5 && likeness("x", "High tide") < 0.1);
-        assert!(similarity(&HashSet::new(), "").abs() < f32::EPSILON);
+        assert!(similarity(&[], "").abs() < f32::EPSILON);
         assert!(trigrams(["the", "tide"].into_iter(), |at| at == 0).iter().all(|trigram| trigram[2] != 'h'));
     }
 }

@@ -2,7 +2,7 @@
 //! documents that the caller sees count.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use atlas_ops::error::Error;
 use atlas_ops::read::index::{DocumentRef, Fetched, Index, Slot, Wave};
@@ -69,7 +69,11 @@ pub(crate) struct Term {
     pub(crate) factor: f32,
     /// The number of its documents.
     count: u32,
+    postings: Decoded,
 }
+
+/// Documents with their levels, once they are asked for; of one term only once.
+type Decoded = Arc<OnceLock<Vec<(u32, u32)>>>;
 
 /// A term whose pages are not there yet.
 struct Wanted {
@@ -79,6 +83,7 @@ struct Wanted {
     list: u32,
     passages: Option<Slot>,
     factor: f32,
+    postings: Decoded,
 }
 
 /// A word whose pages are not there yet.
@@ -98,11 +103,13 @@ struct TermsToFetch<'a> {
     index: &'a Index,
     wave: Wave,
     slots: HashMap<(usize, u64), Slot>,
+    /// By segment and ordinal.
+    decoded: HashMap<(usize, u32), Decoded>,
 }
 
 impl<'a> TermsToFetch<'a> {
     fn new(index: &'a Index) -> Self {
-        Self { index, wave: Wave::default(), slots: HashMap::new() }
+        Self { index, wave: Wave::default(), slots: HashMap::new(), decoded: HashMap::new() }
     }
 
     fn term(&mut self, segment: usize, word: &str, ordinal: u32, of_text: bool) -> Result<Wanted, Error> {
@@ -117,7 +124,8 @@ impl<'a> TermsToFetch<'a> {
             (Some(passages), Some(number)) if of_text => Some(add(passages.page(layout, number)?)),
             _ => None,
         };
-        Ok(Wanted { segment, word: word.into(), slot, list, passages, factor: 1.0 })
+        let postings = self.decoded.entry((segment, ordinal)).or_default().clone();
+        Ok(Wanted { segment, word: word.into(), slot, list, passages, factor: 1.0, postings })
     }
 
     /// The terms of all segments that match a word.
@@ -157,13 +165,11 @@ impl<'a> TermsToFetch<'a> {
     /// The terms of all segments that are similar to a word, with their edits.
     fn near(&mut self, word: &str) -> Result<Vec<(u8, Wanted)>, Error> {
         let most_edits = if word.chars().count() > ONE_EDIT_CHARS { 2 } else { 1 };
-        let first = word.chars().next();
         let mut found = Vec::new();
         for segment in self.index.segments() {
             for (other, ordinal, edits) in self.index.terms(segment)?.near(word, most_edits, MAX_LOOKED_AT) {
-                // A word with two typing errors still begins right.
-                let is_similar = edits < 2 || other.chars().next() == first;
-                if is_similar && !other.starts_with('#') && !other.contains(is_unspaced) {
+                // A word with two typing errors still begins right, which the table knows.
+                if !other.starts_with('#') && !other.contains(is_unspaced) {
                     found.push((edits, other, segment, ordinal));
                 }
             }
@@ -300,10 +306,13 @@ impl Lists {
 
 impl Term {
     /// Its documents with their levels.
-    pub(crate) fn postings<'a>(&'a self, index: &Index) -> Result<impl Iterator<Item = (u32, u32)> + use<'a>, Error> {
+    pub(crate) fn postings(&self, index: &Index) -> Result<&[(u32, u32)], Error> {
+        if let Some(known) = self.postings.get() {
+            return Ok(known);
+        }
         let universe = index.layout(self.segment)?.documents;
         let postings = self.page.term_page()?.postings(self.list, universe);
-        Ok(postings.into_iter().flat_map(|postings| postings.weighted()))
+        Ok(self.postings.get_or_init(|| postings.map(|postings| postings.weighted().collect()).unwrap_or_default()))
     }
 
     /// How many documents it has.
@@ -351,15 +360,15 @@ fn joined(words: &[Token], language: Language) -> Vec<Token> {
 /// `terms` with their pages, and the number of their documents.
 fn counts(index: &Index, fetched: &Fetched, terms: Vec<Wanted>) -> Result<Vec<Term>, Error> {
     let counted = |wanted: Wanted| {
-        let Wanted { segment, word, slot, list, passages, factor } = wanted;
+        let Wanted { segment, word, slot, list, passages, factor, postings } = wanted;
         let passages = passages.map(|slot| fetched.get(slot)).transpose()?;
-        let mut term = Term { segment, word, page: fetched.get(slot)?, list, passages, factor, count: 0 };
+        let mut term = Term { segment, word, page: fetched.get(slot)?, list, passages, factor, count: 0, postings };
         term.count = if index.is_whole() {
             let universe = index.layout(segment)?.documents;
             term.page.term_page()?.postings(list, universe).map_or(0, |postings| postings.count())
         } else {
             let shown = |document| index.shows(DocumentRef { segment, document });
-            let seen = term.postings(index)?.filter(|(document, _)| shown(*document));
+            let seen = term.postings(index)?.iter().filter(|(document, _)| shown(*document));
             u32::try_from(seen.count()).unwrap_or(u32::MAX)
         };
         Ok(term)

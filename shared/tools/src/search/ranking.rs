@@ -1,6 +1,6 @@
 //! Pages of notes, best first.
 
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use atlas_ops::error::Error;
 use atlas_ops::pipeline::response_limit::fitting;
@@ -17,6 +17,7 @@ use crate::search::closer::{self, Close, MAX_CLOSER, bare_name};
 use crate::search::expression::{Expression, Token};
 use crate::search::filter::Filter;
 use crate::search::lists::Lists;
+use crate::search::ranked::Ranked;
 use crate::search::scores::Scores;
 use crate::search::snippet::{SearchedWords, holds};
 use crate::search::surroundings::has_pages;
@@ -47,9 +48,7 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
     let expression = &request.expression;
     let lists = Lists::fetch(&index, expression).await?;
     let scores = Scores::new(&index, &lists)?;
-    let all = scores.all(expression)?;
-    let files = all.len();
-    let mut ranked = Ranked::new(&index, all);
+    let mut ranked = Ranked::of_segments(&index, scores.by_segment(expression)?);
     let mut next = || -> Result<Option<Close>, Error> {
         loop {
             let Some((score, document, path)) = ranked.next()? else { return Ok(None) };
@@ -118,13 +117,18 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
     }
     let waiting = waiting.iter().map(|candidate| candidate.place);
     let first_left = waiting.chain(places.get(fitting..).unwrap_or_default().iter().copied()).min();
+    let plan = if request.listing.explain && index.is_whole() {
+        Some(Explained { kind: "ranking", files: scores.all(expression)?.len(), bytes })
+    } else {
+        None
+    };
     let cursor = first_left.map(|place| Cursor { generation, of: request.listing.of, after: place - 1 });
     Ok(Output {
         results: page,
         cursor: cursor.as_ref().and_then(cursor::encode),
         partial,
         corrections: lists.corrections,
-        plan: (request.listing.explain && index.is_whole()).then_some(Explained { kind: "ranking", files, bytes }),
+        plan,
     })
 }
 
@@ -194,60 +198,4 @@ fn note(index: &Index, close: Close, text: &str, searched: &SearchedWords, expla
 /// To the digits that distinguish notes.
 fn rounded(score: f32) -> f64 {
     (f64::from(score) * 1e4).round() / 1e4
-}
-
-/// Documents by score, the highest first; by path for equal scores.
-pub(crate) struct Ranked<'a> {
-    index: &'a Index,
-    heap: BinaryHeap<Scored>,
-    /// Documents with the same score, the last first.
-    equal: Vec<(String, f32, DocumentRef)>,
-}
-
-struct Scored(f32, DocumentRef);
-
-impl Ord for Scored {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0).then_with(|| other.1.cmp(&self.1))
-    }
-}
-
-impl PartialOrd for Scored {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Scored {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Scored {}
-
-impl<'a> Ranked<'a> {
-    pub(crate) fn new(index: &'a Index, scores: Vec<(f32, DocumentRef)>) -> Self {
-        let heap = scores.into_iter().map(|(score, document)| Scored(score, document)).collect();
-        Self { index, heap, equal: Vec::new() }
-    }
-
-    pub(crate) fn next(&mut self) -> Result<Option<(f32, DocumentRef, String)>, Error> {
-        if self.equal.is_empty() {
-            let Some(Scored(score, document)) = self.heap.pop() else { return Ok(None) };
-            // Within one segment documents are in path order already.
-            if self.index.segments().len() == 1 {
-                return Ok(Some((score, document, self.index.path(document)?)));
-            }
-            self.equal.push((self.index.path(document)?, score, document));
-            while let Some(Scored(next, _)) = self.heap.peek()
-                && *next == score
-                && let Some(Scored(_, document)) = self.heap.pop()
-            {
-                self.equal.push((self.index.path(document)?, score, document));
-            }
-            self.equal.sort_unstable_by(|one, other| other.0.cmp(&one.0));
-        }
-        Ok(self.equal.pop().map(|(path, score, document)| (score, document, path)))
-    }
 }

@@ -22,6 +22,12 @@ const STEM: f32 = 0.6;
 /// The part of a score that a note loses which has none of the words that count.
 const COVERAGE: f32 = 0.1;
 
+/// The score of a document that is no result.
+pub(crate) const NONE: f32 = f32::NEG_INFINITY;
+
+/// Terms in fewer than one of so many documents are merged, others are summed in a table of all documents.
+const FEW: usize = 32;
+
 /// The scores of an expression.
 pub(crate) struct Scores<'a> {
     index: &'a Index,
@@ -94,15 +100,29 @@ impl<'a> Scores<'a> {
 
     /// The live documents that the index cannot exclude, with their scores.
     pub(crate) fn all(&self, expression: &Expression) -> Result<Vec<(f32, DocumentRef)>, Error> {
-        let index = self.index;
         let mut found = Vec::new();
+        for (segment, scores) in self.by_segment(expression)?.into_iter().enumerate() {
+            for (document, score) in (0u32..).zip(scores) {
+                let document = DocumentRef { segment, document };
+                if score > NONE && can_be_shown(self.index, document)? {
+                    found.push((score, document));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The score of each document of each segment, whoever sees it; [`NONE`] if the index excludes it.
+    pub(crate) fn by_segment(&self, expression: &Expression) -> Result<Vec<Vec<f32>>, Error> {
+        let index = self.index;
+        let mut of_segments = Vec::with_capacity(index.segments().len());
         for segment in index.segments() {
             let mut scores = self.sums(segment, expression)?;
-            // Required and excluded terms: a score below zero excludes a document.
+            // Required and excluded terms.
             let mut keep = |terms: &[Term], is_wanted: bool| -> Result<(), Error> {
                 for (score, has) in scores.iter_mut().zip(having(index, segment, terms)?) {
                     if has != is_wanted {
-                        *score = -1.0;
+                        *score = NONE;
                     }
                 }
                 Ok(())
@@ -121,33 +141,28 @@ impl<'a> Scores<'a> {
                     keep(self.lists.exact(token), false)?;
                 }
             }
-            for (document, score) in (0u32..).zip(scores) {
-                let document = DocumentRef { segment, document };
-                if score >= 0.0 && index.shows(document) && index.span(document)?.length > 0 {
-                    found.push((score, document));
-                }
-            }
+            of_segments.push(scores);
         }
-        Ok(found)
+        Ok(of_segments)
     }
 
-    /// The score of each document of `segment`; below zero if it has none of the words.
+    /// The score of each document of `segment`; [`NONE`] if it has none of the words.
     fn sums(&self, segment: usize, expression: &Expression) -> Result<Vec<f32>, Error> {
         let lengths = self.index.terms(segment)?.lengths();
-        let none = if expression.words.is_empty() { 0.0 } else { -1.0 };
+        let none = if expression.words.is_empty() { 0.0 } else { NONE };
         let mut scores = vec![none; lengths.len()];
         let mut covered = vec![0.0f32; lengths.len()];
         let mut total = 0.0;
-        let norm = |length: u32| K1 * (1.0 - B + B * length as f32 / self.average);
+        let norms: Vec<f32> = lengths.iter().map(|length| K1 * (1.0 - B + B * *length as f32 / self.average)).collect();
         for (worths, postings) in self.worths.iter().zip(&self.postings) {
             for (worth, of_segments) in worths.iter().zip(postings) {
                 total += if of_segments.iter().all(Vec::is_empty) { 0.0 } else { *worth };
                 for (document, weight) in of_segments.get(segment).into_iter().flatten() {
                     let at = *document as usize;
-                    if let (Some(score), Some(length), Some(covered)) =
-                        (scores.get_mut(at), lengths.get(at), covered.get_mut(at))
+                    if let (Some(score), Some(norm), Some(covered)) =
+                        (scores.get_mut(at), norms.get(at), covered.get_mut(at))
                     {
-                        *score = f32::max(*score, 0.0) + worth * weight * (K1 + 1.0) / (weight + norm(*length));
+                        *score = f32::max(*score, 0.0) + worth * weight * (K1 + 1.0) / (weight + norm);
                         *covered += worth;
                     }
                 }
@@ -163,15 +178,20 @@ impl<'a> Scores<'a> {
             let worth = self.worth(terms);
             for (document, weight) in weighted(self.index, segment, terms)? {
                 let at = document as usize;
-                if let (Some(score), Some(length)) = (scores.get_mut(at), lengths.get(at))
-                    && *score >= 0.0
+                if let (Some(score), Some(norm)) = (scores.get_mut(at), norms.get(at))
+                    && *score > NONE
                 {
-                    *score += worth * weight * (K1 + 1.0) / (weight + norm(*length));
+                    *score += worth * weight * (K1 + 1.0) / (weight + norm);
                 }
             }
         }
         Ok(scores)
     }
+}
+
+/// Whether the caller sees a document, and it has a text.
+pub(crate) fn can_be_shown(index: &Index, document: DocumentRef) -> Result<bool, Error> {
+    Ok(index.shows(document) && index.span(document)?.length > 0)
 }
 
 /// `found`, with what links add.
@@ -180,6 +200,11 @@ fn merged(mut found: Weighted, anchored: BTreeMap<DocumentRef, f32>) -> Weighted
         return found;
     }
     found.extend(anchored.into_iter().map(|(document, weight)| (document.document, weight)));
+    summed(found)
+}
+
+/// Each document once, in order, with the sum of its weights.
+fn summed(mut found: Weighted) -> Weighted {
     found.sort_by_key(|(document, _)| *document);
     found.dedup_by(|next, kept| {
         let is_same = next.0 == kept.0;
@@ -193,19 +218,28 @@ fn merged(mut found: Weighted, anchored: BTreeMap<DocumentRef, f32>) -> Weighted
 pub(crate) fn weighted(index: &Index, segment: usize, terms: &[Term]) -> Result<Weighted, Error> {
     let of_segment = || terms.iter().filter(|term| term.segment == segment);
     let weight = |term: &Term, level: u32| term.factor * weight_of(level) as f32;
-    let mut rest = of_segment();
-    let (first, second) = (rest.next(), rest.next());
-    if let (Some(term), None) = (first, second) {
-        return Ok(term.postings(index)?.map(|(document, level)| (document, weight(term, level))).collect());
-    }
-    if first.is_none() {
-        return Ok(Vec::new());
-    }
-    let mut weights = vec![0.0; index.terms(segment)?.lengths().len()];
+    let mut all = Vec::new();
+    let mut most = 0;
     for term in of_segment() {
-        for (document, level) in term.postings(index)? {
-            if let Some(sum) = weights.get_mut(document as usize) {
-                *sum += weight(term, level);
+        let postings = term.postings(index)?;
+        most += postings.len();
+        all.push((term, postings));
+    }
+    if let [(term, postings)] = all.as_slice() {
+        return Ok(postings.iter().map(|(document, level)| (*document, weight(term, *level))).collect());
+    }
+    let documents = index.terms(segment)?.lengths().len();
+    if most < documents / FEW {
+        let each = |(term, postings): &(&Term, &[(u32, u32)])| -> Vec<_> {
+            postings.iter().map(|(document, level)| (*document, weight(term, *level))).collect()
+        };
+        return Ok(summed(all.iter().flat_map(each).collect()));
+    }
+    let mut weights = vec![0.0; documents];
+    for (term, postings) in all {
+        for (document, level) in postings {
+            if let Some(sum) = weights.get_mut(*document as usize) {
+                *sum += weight(term, *level);
             }
         }
     }

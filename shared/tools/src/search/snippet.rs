@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use atlas_ops::read::excerpt::cut_at;
-use atlas_vault::words::words;
+use atlas_vault::words::{Word, words, words_where};
 
 use crate::search::expression::Token;
+use crate::search::sieve::Sieve;
 
 /// Most bytes of a snippet.
 const SNIPPET_BYTES: usize = 320;
@@ -25,6 +26,7 @@ pub(crate) struct SearchedWords {
     known: HashMap<String, u8>,
     /// Prefixes, and their indexes.
     prefixes: Vec<(Token, u8)>,
+    sieve: Sieve,
 }
 
 /// A passage.
@@ -41,11 +43,13 @@ impl SearchedWords {
         let Some(index) = u8::try_from(self.words.len()).ok().filter(|index| usize::from(*index) < MAX_WORDS) else {
             return;
         };
+        self.sieve.add(&token.word, token.is_prefix);
         if token.is_prefix {
             self.prefixes.push((token.clone(), index));
         } else {
             self.known.entry(token.word.clone()).or_insert(index);
             for spelling in spellings {
+                self.sieve.add(spelling, false);
                 self.known.entry(spelling.to_owned()).or_insert(index);
             }
         }
@@ -58,10 +62,16 @@ impl SearchedWords {
         self.known.get(word).copied().or_else(prefix)
     }
 
+    /// The words of a text that match searched ones, with the indexes of those.
+    fn matches<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (Word<'a>, u8)> {
+        let words = words_where(text, |written| self.sieve.may_pass(written));
+        words.filter_map(|word| self.index(&word.folded).map(|index| (word, index)))
+    }
+
     /// The searched words that a text has, each once.
     pub(crate) fn found(&self, text: &str) -> impl Iterator<Item = &str> {
         let mut found = 0u64;
-        words(text).filter_map(|word| self.index(&word.folded)).for_each(|index| found |= 1 << index);
+        self.matches(text).for_each(|(_, index)| found |= 1 << index);
         let has = move |index: &usize| found & (1 << index) != 0;
         (0..self.words.len())
             .filter(has)
@@ -84,8 +94,7 @@ impl SearchedWords {
         let mut first = 0;
         let text_of_passage = text.get(passage.clone()).filter(|_| !passage.is_empty());
         let skipped = if text_of_passage.is_some() { passage.start } else { 0 };
-        for mut word in words(text_of_passage.unwrap_or(text)) {
-            let Some(index) = self.index(&word.folded) else { continue };
+        for (mut word, index) in self.matches(text_of_passage.unwrap_or(text)) {
             word.range = word.range.start + skipped..word.range.end + skipped;
             if word.range.start >= line_end || found == 0 {
                 let before = text.get(..word.range.start).unwrap_or_default();
