@@ -2,6 +2,7 @@
 //! accents, then small letters before large ones. Signs come before digits, and digits before letters.
 
 use std::cmp::Ordering;
+use std::sync::LazyLock;
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
@@ -15,6 +16,28 @@ pub(crate) fn compare(left: &str, right: &str) -> Ordering {
     if left == right {
         return Ordering::Equal;
     }
+    if left.is_ascii() && right.is_ascii() { of_ascii(left, right) } else { of_any(left, right) }
+}
+
+/// Of each ASCII character where it stands among all; [`None`] for those that are ignored.
+static ASCII: LazyLock<[Option<(u8, u32)>; 128]> = LazyLock::new(|| {
+    std::array::from_fn(|byte| {
+        let char = char::from(u8::try_from(byte).unwrap_or_default());
+        (!ignored(char)).then(|| weight(char))
+    })
+});
+
+/// [`compare`] of texts that have no accents.
+fn of_ascii(left: &str, right: &str) -> Ordering {
+    let primary = weights(left).cmp(weights(right));
+    primary.then_with(|| cases(left).cmp(cases(right)))
+}
+
+fn weights(ascii: &str) -> impl Iterator<Item = (u8, u32)> + '_ {
+    ascii.bytes().filter_map(|byte| ASCII.get(usize::from(byte)).copied().flatten())
+}
+
+fn of_any(left: &str, right: &str) -> Ordering {
     let primary = letters(left).map(weight).cmp(letters(right).map(weight));
     primary.then_with(|| accents(left).cmp(accents(right))).then_with(|| cases(left).cmp(cases(right)))
 }
@@ -57,4 +80,17 @@ fn weight(char: char) -> (u8, u32) {
         _ => 1,
     };
     (group, char.to_lowercase().next().map_or(0, u32::from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn plain_texts_compare_as_all_do(left in "[a-cA-C0-2 _$~\\x00-\\x7f]{0,8}", right in "[a-cA-C0-2 _$~\\x00-\\x7f]{0,8}") {
+            prop_assert_eq!(of_ascii(&left, &right), of_any(&left, &right));
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! The part of a filter that an index can decide: clauses that must all hold, each of tests of which one must hold, and the rest to be
 //! evaluated. A row passes the filter just when it passes all clauses, and the rest is true of it.
 
+mod test;
+
 use std::sync::Arc;
 
 use crate::Dialect;
@@ -8,107 +10,12 @@ use crate::dql::{Header, Query, Source, Step, file_named};
 use crate::error::Result;
 use crate::eval::Evaluator;
 pub use crate::eval::methods::has_tag;
-use crate::pages::{Fact, in_folder};
+pub use crate::plan::test::{FileText, Test};
 use crate::syntax::{Expr, Node, Operator};
 use crate::value::{Link, Value};
 
 /// Most tests of a clause; a filter with more is evaluated.
 const MAX_TESTS: usize = 32;
-
-/// A question to an index about one file.
-#[derive(Debug, Clone)]
-pub enum Test {
-    /// It has the tag, or one nested in it; in any case, with `#` or without.
-    Tag(String),
-    /// It is in the folder or below it; the empty folder is the vault.
-    Folder(String),
-    /// It is the file at that path.
-    Path(Arc<str>),
-    /// A text of the file is this.
-    File(FileText, Arc<str>),
-    /// It has a link to that path.
-    LinksTo(Arc<str>),
-    /// It has a property of that name.
-    Has(Arc<str>),
-    /// Its property compares so with that value; nothing, if it has none.
-    Property(Arc<str>, Operator, Value),
-}
-
-/// A text that every file has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileText {
-    /// Its name, as its language has it.
-    Name,
-    /// The path of its folder.
-    Folder,
-    /// Its path.
-    Path,
-    /// Its extension.
-    Extension,
-}
-
-impl FileText {
-    fn of(name: &str) -> Option<Self> {
-        Some(match name {
-            "name" => Self::Name,
-            "folder" => Self::Folder,
-            "path" => Self::Path,
-            "ext" => Self::Extension,
-            _ => return None,
-        })
-    }
-
-    fn field(self) -> &'static str {
-        match self {
-            Self::Name => "name",
-            Self::Folder => "folder",
-            Self::Path => "path",
-            Self::Extension => "ext",
-        }
-    }
-}
-
-impl Test {
-    /// The test's result for the file at `path`; an index must give the same.
-    ///
-    /// # Errors
-    /// If it takes too many steps.
-    pub fn holds(&self, evaluator: &Evaluator<'_>, path: &Arc<str>) -> Result<bool> {
-        let pages = evaluator.pages();
-        let list = |fact| pages.fact(path, fact);
-        Ok(match self {
-            Self::Tag(tag) => {
-                let tags = list(Fact::Tags);
-                tags.as_list().unwrap_or_default().iter().filter_map(Value::as_text).any(|own| has_tag(own, tag))
-            }
-            Self::Folder(folder) => in_folder(path, folder),
-            Self::Path(own) => own == path,
-            Self::LinksTo(target) => {
-                let links = list(Fact::Links);
-                links
-                    .as_list()
-                    .unwrap_or_default()
-                    .iter()
-                    .any(|link| matches!(link, Value::Link(link) if link.path == *target))
-            }
-            Self::Has(name) => pages.property(path, name).is_some(),
-            Self::File(text, value) => {
-                let own = evaluator.member(&Value::File(path.clone()), text.field())?;
-                evaluator.truth(&evaluator.operate(Operator::Equal, &own, &Value::Text(value.clone()))?)
-            }
-            Self::Property(name, ..) => self.admits(evaluator, &pages.property(path, name).unwrap_or_default())?,
-        })
-    }
-
-    /// Whether a property with that value passes the test; `true` for tests of other things.
-    ///
-    /// # Errors
-    /// If it takes too many steps.
-    pub fn admits(&self, evaluator: &Evaluator<'_>, own: &Value) -> Result<bool> {
-        let Self::Property(_, operator, value) = self else { return Ok(true) };
-        Ok(evaluator.truth(&evaluator.operate(*operator, own, value)?))
-    }
-}
 
 /// Tests of which one must hold; each may be turned round.
 pub type Clause = Vec<(bool, Test)>;
@@ -143,8 +50,10 @@ pub fn of_source(source: &Source, evaluator: &Evaluator<'_>) -> Plan {
 #[must_use]
 pub fn of_query(query: &Query, evaluator: &Evaluator<'_>) -> Plan {
     let mut plan = query.source.as_ref().map(|source| of_source(source, evaluator)).unwrap_or_default();
-    // A row of a task has fields of its own.
-    if query.header != Header::Task {
+    if query.header == Header::Task {
+        // A row of a task has fields of its own, so that no condition is about the note alone.
+        plan.clauses.push(vec![(true, Test::Tasks)]);
+    } else {
         for step in &query.steps {
             let Step::Where(filter) = step else { break };
             let of_filter = of(filter, evaluator);
@@ -187,6 +96,7 @@ fn never_fails(expr: &Expr) -> bool {
         Node::Null | Node::Boolean(_) | Node::Number(_) | Node::Text(_) | Node::Variable(_) | Node::Link(_) => true,
         Node::Not(inner) => never_fails(inner),
         Node::Index(..) => file_member(expr).is_some(),
+        Node::Call(..) => searched(expr).is_some(),
         Node::Binary(operator, left, right) => {
             let is_total = matches!(operator, Operator::And | Operator::Or) || turned(*operator).is_some();
             is_total && never_fails(left) && never_fails(right)
@@ -226,6 +136,7 @@ impl Plan {
                 if literals(filter, wanted, evaluator, &mut clause) {
                     self.clauses.push(clause);
                 } else if wanted {
+                    self.clauses.extend(needed(filter, evaluator).map(|name| vec![(true, Test::Has(name))]));
                     self.rest.push(filter.clone());
                 } else {
                     self.rest.push(Expr::new(Node::Not(Box::new(filter.clone())), filter.at));
@@ -348,6 +259,25 @@ fn test(expr: &Expr, evaluator: &Evaluator<'_>) -> Option<Test> {
     }
 }
 
+/// A property without which the expression is not true.
+fn needed(expr: &Expr, evaluator: &Evaluator<'_>) -> Option<Arc<str>> {
+    let name = match &expr.node {
+        Node::Variable(_) => expr,
+        Node::Call(..) if evaluator.dialect() == Dialect::Dataview => searched(expr)?,
+        _ => return None,
+    };
+    property(name, evaluator)
+}
+
+/// `x` of Dataview's `contains(x, "text")`, which fails for no value, and is false for nothing.
+fn searched(call: &Expr) -> Option<&Expr> {
+    let Node::Call(function, arguments) = &call.node else { return None };
+    let [name, sought] = arguments.as_slice() else { return None };
+    let is_known = matches!(function.as_name()?, "contains" | "icontains" | "econtains");
+    let are_plain = matches!(name.node, Node::Variable(_)) && matches!(sought.node, Node::Text(_) | Node::Number(_));
+    (is_known && are_plain).then_some(name)
+}
+
 /// Whether it is `this` or `this.file`.
 fn file_member_of_this(expr: &Expr) -> bool {
     match &expr.node {
@@ -387,11 +317,16 @@ fn compared(operator: Operator, name: &Expr, value: &Expr, evaluator: &Evaluator
             _ => None,
         };
     }
+    Some(Test::Property(property(name, evaluator)?, operator, value))
+}
+
+/// The property that an expression is.
+fn property(name: &Expr, evaluator: &Evaluator<'_>) -> Option<Arc<str>> {
     let reserved = |name: &str| match evaluator.dialect() {
         Dialect::Dataview => matches!(name, "file" | "this" | "row"),
         Dialect::Bases => matches!(name, "file" | "this" | "note" | "formula"),
     };
-    let name = match &name.node {
+    Some(match &name.node {
         Node::Variable(name) if !reserved(name) => name.clone(),
         Node::Index(object, name) if evaluator.dialect() == Dialect::Bases && object.as_name() == Some("note") => {
             let name = name.as_text()?;
@@ -401,6 +336,5 @@ fn compared(operator: Operator, name: &Expr, value: &Expr, evaluator: &Evaluator
             name.into()
         }
         _ => return None,
-    };
-    Some(Test::Property(name, operator, value))
+    })
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use bincode::{Decode, Encode};
+use bincode::{BorrowDecode, Decode, Encode};
 use bytes::Bytes;
 
 use crate::error::FormatError;
@@ -75,6 +75,28 @@ pub struct Record {
     pub tags: Vec<String>,
     /// Outgoing links within the vault, in order.
     pub links: Vec<Link>,
+}
+
+/// The beginning of a [`Record`], all but its links, which are most of it.
+#[derive(Debug, BorrowDecode)]
+pub struct RecordHead<'a> {
+    /// As [`Record::path`].
+    pub path: &'a str,
+    _path_on_disk: Option<&'a str>,
+    _kind: Kind,
+    _sha256: [u8; 32],
+    /// As [`Record::bytes`].
+    pub bytes: u64,
+    /// As [`Record::modified_ms`].
+    pub modified_ms: i64,
+    _generation: u64,
+    _replaces: u64,
+    _text: TextSpan,
+    _blob: Option<&'a str>,
+    /// As [`Record::aliases`].
+    pub aliases: Vec<&'a str>,
+    /// As [`Record::tags`].
+    pub tags: Vec<&'a str>,
 }
 
 /// A range of a segment's concatenated text.
@@ -181,12 +203,22 @@ impl RecordPage {
 
     /// Record `index` of the page.
     pub fn get(&self, index: usize) -> Result<Record, FormatError> {
-        let start = index.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |end| *end as usize);
-        let bytes = self.ends.get(index).and_then(|end| self.records.get(start..*end as usize)).ok_or_else(damaged)?;
+        let bytes = self.bytes(index)?;
         match bincode::decode_from_slice(bytes, codec()) {
             Ok((record, used)) if used == bytes.len() => Ok(record),
             _ => Err(damaged()),
         }
+    }
+
+    /// The beginning of record `index` of the page.
+    pub fn head(&self, index: usize) -> Result<RecordHead<'_>, FormatError> {
+        let (head, _) = bincode::borrow_decode_from_slice(self.bytes(index)?, codec()).map_err(|_| damaged())?;
+        Ok(head)
+    }
+
+    fn bytes(&self, index: usize) -> Result<&[u8], FormatError> {
+        let start = index.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |end| *end as usize);
+        self.ends.get(index).and_then(|end| self.records.get(start..*end as usize)).ok_or_else(damaged)
     }
 
     /// The record of `path`, and its index in the page.
@@ -204,7 +236,7 @@ impl RecordPage {
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low.midpoint(high);
-            match self.get(middle)?.path.as_str() < path {
+            match self.head(middle)?.path < path {
                 true => low = middle + 1,
                 false => high = middle,
             }

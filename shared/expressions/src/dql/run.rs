@@ -5,7 +5,7 @@ use super::source::is_page;
 use crate::error::{Error, Result};
 use crate::eval::Evaluator;
 use crate::eval::functions::merge_sort;
-use crate::syntax::Expr;
+use crate::syntax::{Expr, Node};
 use crate::value::{Link, Object, Page, Value, Widget};
 
 /// The result of a query.
@@ -72,8 +72,12 @@ pub fn run(query: &Query, evaluator: &Evaluator<'_>, candidates: &[Arc<str>]) ->
         }
     };
     let pages = paths.iter().filter(|path| is_page(path));
+    let most = first_limit(query);
     let mut rows = Vec::new();
     for path in pages {
+        if rows.len() >= most {
+            break;
+        }
         evaluator.spend(1)?;
         if query.header == Header::Task {
             tasks_of(evaluator, path, &mut rows)?;
@@ -86,6 +90,16 @@ pub fn run(query: &Query, evaluator: &Evaluator<'_>, candidates: &[Arc<str>]) ->
         run.step(step)?;
     }
     run.output(&query.header)
+}
+
+/// The most rows that are needed, if a limit comes before all other steps.
+fn first_limit(query: &Query) -> usize {
+    match query.steps.first() {
+        Some(Step::Limit(Expr { node: Node::Number(most), .. })) if *most >= 0.0 => {
+            crate::numbers::index(*most, usize::MAX)
+        }
+        _ => usize::MAX,
+    }
 }
 
 /// The tasks of a note as rows: a task's own fields hide the note's.

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use atlas_expressions::pages::{Fact, Pages, moment};
 use atlas_expressions::value::{Object, Value};
 use atlas_expressions::{Dialect, Kind};
+use atlas_segment::record::RecordHead;
 use atlas_segment::{Part, Record, SectionName};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
@@ -151,17 +152,29 @@ impl IndexPages {
         found
     }
 
+    /// The page with the record of a document, and the record's index there.
+    fn record_page(&self, document: DocumentRef) -> Option<(&Part, usize)> {
+        let pages = self.records.get(document.segment)?;
+        let page = pages.partition_point(|(first, _)| *first <= document.document).checked_sub(1)?;
+        let (first, page) = pages.get(page)?;
+        Some((page, (document.document - first) as usize))
+    }
+
+    /// Calls `of` with all of a document's record but its links.
+    fn of_head(&self, document: DocumentRef, of: impl FnOnce(&RecordHead<'_>) -> Value) -> Value {
+        let Some((page, index)) = self.record_page(document) else { return Value::Null };
+        let read = page.record_page().and_then(|page| page.head(index)).map_err(Error::from);
+        self.noted(read).map_or(Value::Null, |head| of(&head))
+    }
+
     fn record(&self, document: DocumentRef) -> Option<Arc<Record>> {
         if let Some((known, record)) = &*self.last_record.borrow()
             && *known == document
         {
             return Some(record.clone());
         }
-        let pages = self.records.get(document.segment)?;
-        let page = pages.partition_point(|(first, _)| *first <= document.document).checked_sub(1)?;
-        let (first, page) = pages.get(page)?;
-        let index = document.document - first;
-        let read = page.record_page().and_then(|page| page.get(index as usize)).map_err(Error::from);
+        let (page, index) = self.record_page(document)?;
+        let read = page.record_page().and_then(|page| page.get(index)).map_err(Error::from);
         let record = Arc::new(self.noted(read)?);
         *self.last_record.borrow_mut() = Some((document, record.clone()));
         Some(record)
@@ -179,17 +192,20 @@ impl Pages for IndexPages {
 
     fn fact(&self, path: &str, fact: Fact) -> Value {
         let Some(document) = self.document(path) else { return Value::Null };
-        let Some(record) = self.record(document) else { return Value::Null };
+        let of_record = |of: &dyn Fn(&Record) -> Value| self.record(document).map_or(Value::Null, |record| of(&record));
         match fact {
-            Fact::Size => usize::try_from(record.bytes).unwrap_or(usize::MAX).into(),
+            Fact::Size => self.of_head(document, |head| usize::try_from(head.bytes).unwrap_or(usize::MAX).into()),
             // Folders do not keep it alike, so mirrors do not have it.
             Fact::Created => Value::Null,
-            Fact::Modified => moment(record.modified_ms, &self.zone),
-            Fact::Tags => Value::list(record.tags.iter().map(|tag| format!("#{tag}").into()).collect()),
-            Fact::Aliases => Value::list(record.aliases.iter().map(|alias| alias.as_str().into()).collect()),
-            Fact::Links => self.links(path, &record, |_| true),
-            Fact::Embeds => self.links(path, &record, |embed| embed),
-            Fact::Backlinks => self.backlinks(document, path, &record),
+            Fact::Modified => self.of_head(document, |head| moment(head.modified_ms, &self.zone)),
+            Fact::Tags => self
+                .of_head(document, |head| Value::list(head.tags.iter().map(|tag| format!("#{tag}").into()).collect())),
+            Fact::Aliases => {
+                self.of_head(document, |head| Value::list(head.aliases.iter().map(|alias| (*alias).into()).collect()))
+            }
+            Fact::Links => of_record(&|record| self.links(path, record, |_| true)),
+            Fact::Embeds => of_record(&|record| self.links(path, record, |embed| embed)),
+            Fact::Backlinks => of_record(&|record| self.backlinks(document, path, record)),
             Fact::Lists => self.items(document, path),
             Fact::Day => self.day(document, path),
             Fact::Frontmatter => Value::object(self.frontmatter(document, path)),

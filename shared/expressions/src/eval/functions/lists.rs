@@ -27,27 +27,31 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
 ];
 
 /// Sorts so that equal values keep their order. `compare` need not be a total order; it only decides less then.
-pub(crate) fn merge_sort<T: Clone>(
-    mut values: Vec<T>,
-    compare: &mut dyn FnMut(&T, &T) -> Result<Ordering>,
-) -> Result<Vec<T>> {
+pub(crate) fn merge_sort<T>(values: Vec<T>, compare: &mut dyn FnMut(&T, &T) -> Result<Ordering>) -> Result<Vec<T>> {
+    let mut sorted: Vec<(usize, &T)> = values.iter().enumerate().collect();
     let mut width = 1;
-    while width < values.len() {
-        let mut merged = Vec::with_capacity(values.len());
-        for pair in values.chunks(width * 2) {
-            let (left, right) = pair.split_at(width.min(pair.len()));
-            let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
-            while let (Some(first), Some(second)) = (left.peek(), right.peek()) {
-                let next = if compare(second, first)?.is_lt() { right.next() } else { left.next() };
-                merged.extend(next.cloned());
+    while width < sorted.len() {
+        let mut merged = Vec::with_capacity(sorted.len());
+        for pair in sorted.chunks(width * 2) {
+            let (mut left, mut right) = pair.split_at(width.min(pair.len()));
+            while let ([first, after @ ..], [second, behind @ ..]) = (left, right) {
+                if compare(second.1, first.1)?.is_lt() {
+                    merged.push(*second);
+                    right = behind;
+                } else {
+                    merged.push(*first);
+                    left = after;
+                }
             }
-            merged.extend(left.cloned());
-            merged.extend(right.cloned());
+            merged.extend_from_slice(left);
+            merged.extend_from_slice(right);
         }
-        values = merged;
+        sorted = merged;
         width *= 2;
     }
-    Ok(values)
+    let order: Vec<usize> = sorted.into_iter().map(|(at, _)| at).collect();
+    let mut values: Vec<Option<T>> = values.into_iter().map(Some).collect();
+    Ok(order.into_iter().filter_map(|at| values.get_mut(at)?.take()).collect())
 }
 
 fn extract(evaluator: &Evaluator<'_>, arguments: &[Value]) -> Result<Value> {

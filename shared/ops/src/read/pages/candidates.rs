@@ -132,6 +132,13 @@ impl IndexPages {
                     self.documents_with(segment, name, |document| mark(&mut passing, segment, document))?;
                 }
             }
+            Test::Tasks => {
+                for segment in self.index().segments() {
+                    let items = facts.lists(segment)?.iter();
+                    let tasks = items.filter(|(_, item)| item.status.is_some());
+                    tasks.for_each(|(document, _)| mark(&mut passing, segment, document));
+                }
+            }
             Test::Property(name, ..) => {
                 let admits =
                     |own: &Value| test.admits(evaluator, own).map_err(|error| refused(&error, evaluator.dialect(), ""));
