@@ -107,8 +107,8 @@ impl Page {
 
     /// The head of a table.
     fn head(&mut self, columns: &[impl AsRef<str>]) {
-        let head = table_row(columns.iter().map(|column| column.as_ref().to_owned()).collect());
-        let rule = table_row(columns.iter().map(|_| "---".to_owned()).collect());
+        let head = table_row(columns);
+        let rule = table_row(columns.iter().map(|_| "---"));
         if self.fits(&head) {
             self.text.push_str(&head);
             self.text.push_str(&rule);
@@ -192,12 +192,14 @@ fn list_item(text: &str) -> String {
     format!("- {}\n", text.trim().replace("\r\n", "\n").replace('\n', "\n  "))
 }
 
-fn table_row(cells: Vec<String>) -> String {
+/// A row of a table. Cells keep their markdown, line breaks become `<br>`, and a `|` ends no cell.
+#[must_use]
+pub fn table_row(cells: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let mut row = String::from("|");
     for cell in cells {
         let mut before = ' ';
         row.push(' ');
-        for char in one_line(&cell).chars() {
+        for char in one_line(cell.as_ref()).chars() {
             if char == '|' && before != '\\' {
                 row.push('\\');
             }

@@ -1,5 +1,6 @@
 //! The rows of `query_notes` as lines of text: CSV (RFC 4180), JSON Lines, a table in markdown.
 
+use atlas_expressions::render::table_row;
 use serde_json::{Map, Value};
 
 /// The format of lines.
@@ -41,16 +42,11 @@ pub fn lines(answer: &Value, format: Format, is_first: bool) -> String {
             rows.for_each(|row| add(row.iter().map(|value| quoted(&shown(value))).collect()));
         }
         Format::Markdown => {
-            let mut add = |cells: Vec<String>| {
-                text.push_str("| ");
-                text.push_str(&cells.join(" | "));
-                text.push_str(" |\n");
-            };
             if is_first {
-                add(columns.iter().map(|name| in_a_cell(name)).collect());
-                add(columns.iter().map(|_| "---".to_owned()).collect());
+                text.push_str(&table_row(&columns));
+                text.push_str(&table_row(columns.iter().map(|_| "---")));
             }
-            rows.for_each(|row| add(row.iter().map(|value| in_a_cell(&shown(value))).collect()));
+            rows.for_each(|row| text.push_str(&table_row(row.iter().map(shown))));
         }
     }
     text
@@ -78,10 +74,6 @@ fn quoted(text: &str) -> String {
     }
 }
 
-fn in_a_cell(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('|', "\\|").replace(['\n', '\r'], " ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,7 +96,7 @@ mod tests {
         );
         assert_eq!(
             lines(&answer, Format::Markdown, true),
-            "| File | a,b |\n| --- | --- |\n| x.md | say \"hi\", please |\n|  | 1, true, y\\|z.md |\n"
+            "| File | a,b |\n| --- | --- |\n| x.md | say \"hi\",<br>please |\n|  | 1, true, y\\|z.md |\n"
         );
     }
 }
