@@ -92,6 +92,15 @@ impl Drawn {
                 return phrase;
             }
         };
+        // As people ask: some words of one note, common ones among them.
+        let question = |random: &mut Random| loop {
+            let text = random.of(&texts);
+            let all: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+            if all.len() > 5 {
+                let count = 1 + random.below(6);
+                return (0..count).map(|_| *random.of(&all)).collect::<Vec<_>>().join(" ");
+            }
+        };
         let pair = |random: &mut Random| random.of(&rare).chars().take(2).collect::<String>();
         let find = |term: String| json!({ "term": term });
         // The limit gives full results; the words were drawn in lower case.
@@ -164,6 +173,11 @@ impl Drawn {
                 atlas_tools::entry::<GraphPathBetween>(),
                 &|random| json!({ "from": random.of(&folder.notes), "to": random.of(&folder.notes) }),
             ),
+            draw(
+                "search, one to six words",
+                atlas_tools::entry::<Search>(),
+                &|random| json!({ "query": question(random), "limit": 10 }),
+            ),
             always(
                 "centrality",
                 atlas_tools::entry::<GraphCentrality>(),
@@ -186,6 +200,11 @@ impl Drawn {
                     query("TABLE publish WHERE publish = true SORT file.name LIMIT 50".to_owned()),
                     query("TABLE aliases WHERE contains(aliases, \"a\") LIMIT 50".to_owned()),
                 ],
+            ),
+            always(
+                "tasks of a query",
+                atlas_tools::entry::<QueryNotes>(),
+                &[query("TASK LIMIT 20".to_owned()), query("TASK WHERE !completed LIMIT 20".to_owned())],
             ),
             always(
                 "tasks",
