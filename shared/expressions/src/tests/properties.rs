@@ -57,10 +57,13 @@ fn a_query_is_planned_as_far_as_no_row_can_fail() {
         ("LIST FROM #a AND \"a\" WHERE x = 1 AND y > 2", 4),
         ("LIST WHERE x = 1 AND (y OR z)", 1),
         ("LIST WHERE x = 1 AND y + 1 > 2 WHERE z = 1", 0),
-        ("LIST WHERE x = 1 AND contains(y, 1)", 0),
+        ("LIST WHERE x", 1),
+        ("LIST WHERE x = 1 AND contains(y, 1)", 2),
+        ("LIST WHERE x = 1 AND !contains(y, 1)", 1),
+        ("LIST WHERE x = 1 AND contains(y, z)", 0),
         ("LIST WHERE x = 1 SORT x WHERE y = 1", 1),
         ("LIST FLATTEN x WHERE x = 1", 0),
-        ("TASK FROM #a WHERE x = 1", 1),
+        ("TASK FROM #a WHERE x = 1", 2),
     ] {
         let query = dql::parse(text).unwrap();
         assert_eq!(plan::of_query(&query, &evaluator).clauses.len(), clauses, "{text}");
