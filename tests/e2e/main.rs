@@ -15,6 +15,7 @@
 mod access;
 mod http;
 mod mcp;
+mod oauth;
 mod programs;
 mod store;
 mod support;

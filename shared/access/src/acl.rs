@@ -66,6 +66,8 @@ pub enum Denied<'a> {
     List(&'static str),
     /// `strictReadDefault`: there is no `readPaths`.
     StrictReadDefault,
+    /// It is in none of the folders that the caller's token is for.
+    Folders,
     /// A rule, or `defaultScopes` if none matches, requires scopes that the caller lacks.
     Scopes {
         /// The rule's glob.
@@ -82,6 +84,7 @@ impl fmt::Display for Denied<'_> {
             Self::ReadOnly => f.write_str("readOnly"),
             Self::List(list) => f.write_str(list),
             Self::StrictReadDefault => f.write_str("strictReadDefault"),
+            Self::Folders => f.write_str("token_folders"),
             Self::Scopes { rule: Some(glob), .. } => write!(f, "rules: {glob}"),
             Self::Scopes { rule: None, .. } => f.write_str("defaultScopes"),
         }
@@ -114,6 +117,8 @@ impl Reading {
 pub struct Reader {
     /// For each rule, and for the default, whether the caller holds its scopes.
     holds: Vec<bool>,
+    /// The caller's scopes, if they hold for some folders only.
+    narrowed: Option<Scopes>,
 }
 
 impl Reader {
@@ -124,6 +129,18 @@ impl Reader {
         let Some(pair) = reading.0.checked_sub(1).filter(|_| reading.0 != Reading::NOBODY) else { return false };
         let rules = u16::try_from(self.holds.len()).unwrap_or(u16::MAX).max(1);
         holds(pair / rules) && holds(pair % rules)
+    }
+
+    /// Whether the caller may read in some folders only, so that [`is_within`](Self::is_within) has a say too.
+    #[must_use]
+    pub const fn is_narrowed(&self) -> bool {
+        self.narrowed.is_some()
+    }
+
+    /// Whether `path` is in one of the folders that the caller may read in.
+    #[must_use]
+    pub fn is_within(&self, path: &str) -> bool {
+        self.narrowed.as_ref().is_none_or(|scopes| scopes.hold_at(path))
     }
 }
 
@@ -184,9 +201,13 @@ impl Acl {
     /// # Errors
     /// When it is denied.
     pub fn check(&self, access: Access, path: &str, caller: &Scopes) -> Result<(), Denied<'_>> {
+        let is_within = caller.hold_at(path);
         let path = Matched::new(path);
         if is_closed(&path) {
             return Err(Denied::Closed);
+        }
+        if !is_within {
+            return Err(Denied::Folders);
         }
         if self.read_only && access != Access::Read {
             return Err(Denied::ReadOnly);
@@ -235,7 +256,8 @@ impl Acl {
         let holds: Vec<bool> =
             (0..=self.rules.len()).map(|rule| self.asked(rule).iter().all(|scope| caller.holds_named(scope))).collect();
         let is_open = self.read.is_none() && !self.strict_read_default && holds.iter().all(|holds| *holds);
-        (!is_open).then_some(Reader { holds })
+        let narrowed = caller.folders().is_some().then(|| caller.clone());
+        (!is_open || narrowed.is_some()).then_some(Reader { holds, narrowed })
     }
 
     /// The scopes that `path` requires, besides the operation's.

@@ -10,6 +10,7 @@ pub struct Caller {
     name: String,
     identity: String,
     client: Option<String>,
+    grant: Option<String>,
     scopes: Scopes,
     binding: Binding,
     authenticated: bool,
@@ -56,13 +57,19 @@ impl Caller {
     /// name never make one identity.
     pub(crate) fn subject(name: String, issuer: Option<&str>, scopes: Scopes, binding: Binding) -> Self {
         let identity = issuer.map_or_else(|| name.clone(), |issuer| format!("{issuer}\n{name}"));
-        Self { name, identity, client: None, scopes, binding, authenticated: true }
+        Self { name, identity, client: None, grant: None, scopes, binding, authenticated: true }
     }
 
     /// The same caller, through this client.
     #[must_use]
     pub(crate) fn through(self, client: Option<String>) -> Self {
         Self { client, ..self }
+    }
+
+    /// The same caller, by this grant of the deployment's own authorization server.
+    #[must_use]
+    pub(crate) fn by_grant(self, grant: Option<String>) -> Self {
+        Self { grant, ..self }
     }
 
     /// Their name, as stored in commits and logs.
@@ -81,6 +88,12 @@ impl Caller {
     #[must_use]
     pub fn client(&self) -> Option<&str> {
         self.client.as_deref()
+    }
+
+    /// The grant that their token is of, if the deployment's own authorization server gave it.
+    #[must_use]
+    pub fn grant(&self) -> Option<&str> {
+        self.grant.as_deref()
     }
 
     /// Their scopes.

@@ -6,8 +6,9 @@ use jsonwebtoken::crypto::{CryptoProvider, JwtSigner, JwtVerifier, KeyUtils};
 use jsonwebtoken::errors::{Error, ErrorKind, Result};
 use jsonwebtoken::{Algorithm, AlgorithmFamily, DecodingKey, DecodingKeyKind, EncodingKey};
 use ring::hmac;
+use ring::rand::SystemRandom;
 use ring::signature::{
-    ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents, UnparsedPublicKey,
+    ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, ED25519, EcdsaKeyPair, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents, UnparsedPublicKey,
 };
 use signature::{Signer, Verifier};
 
@@ -44,6 +45,7 @@ struct Signature {
 
 enum Key {
     Hmac(hmac::Key),
+    Private(EcdsaKeyPair),
     Public(DecodingKey),
 }
 
@@ -52,6 +54,11 @@ impl Signature {
         match (algorithm, key.family()) {
             (Algorithm::HS256, AlgorithmFamily::Hmac) => {
                 Ok(Self { algorithm, key: Key::Hmac(hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes())) })
+            }
+            (Algorithm::ES256, AlgorithmFamily::Ec) => {
+                let (kind, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, SystemRandom::new());
+                let pair = EcdsaKeyPair::from_pkcs8(kind, key.as_bytes(), &random).map_err(|_| unsupported())?;
+                Ok(Self { algorithm, key: Key::Private(pair) })
             }
             _ => Err(unsupported()),
         }
@@ -75,6 +82,10 @@ impl Signer<Vec<u8>> for Signature {
     fn try_sign(&self, message: &[u8]) -> std::result::Result<Vec<u8>, signature::Error> {
         match &self.key {
             Key::Hmac(key) => Ok(hmac::sign(key, message).as_ref().to_vec()),
+            Key::Private(pair) => {
+                let signed = pair.sign(&SystemRandom::new(), message).map_err(|_| signature::Error::new())?;
+                Ok(signed.as_ref().to_vec())
+            }
             Key::Public(_) => Err(signature::Error::new()),
         }
     }
@@ -84,6 +95,7 @@ impl Verifier<Vec<u8>> for Signature {
     fn verify(&self, message: &[u8], signature: &Vec<u8>) -> std::result::Result<(), signature::Error> {
         let key = match &self.key {
             Key::Hmac(key) => return hmac::verify(key, message, signature).map_err(|_| signature::Error::new()),
+            Key::Private(_) => return Err(signature::Error::new()),
             Key::Public(key) => key,
         };
         let verified = match (self.algorithm, key.kind()) {

@@ -8,6 +8,8 @@ use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey};
 use serde::Deserialize;
 
+use crate::signing::SigningKeys;
+
 /// Fewest bytes of a shared secret, as HS256 requires (RFC 7518, section 3.2).
 const MIN_SECRET: usize = 32;
 /// Most keys of all sets, and most bytes of them.
@@ -78,6 +80,8 @@ pub struct Keys {
     pub(crate) secret: Option<Key>,
     /// By `kid`, which several issuers may use.
     pub(crate) public: HashMap<String, Vec<Key>>,
+    /// The deployment's own issuer, in whose name no other key signs.
+    pub(crate) own: Option<String>,
 }
 
 /// A key and its issuer.
@@ -87,6 +91,8 @@ pub(crate) struct Key {
     pub(crate) issuer: Option<String>,
     pub(crate) algorithm: Algorithm,
     pub(crate) key: DecodingKey,
+    /// Whether it is of the deployment's own authorization server.
+    pub(crate) is_own: bool,
 }
 
 /// Sets of keys: one, or one for each issuer.
@@ -132,15 +138,34 @@ impl Keys {
                 if named.iter().any(|other| other.issuer == issuer) {
                     return Err(KeyError::Key { number, reason: "another has its `kid`" });
                 }
-                named.push(Key { issuer: issuer.clone(), algorithm, key });
+                named.push(Key { issuer: issuer.clone(), algorithm, key, is_own: false });
             }
         }
         let secret = secret.map(|secret| Key {
             issuer: of_secret,
             algorithm: Algorithm::HS256,
             key: DecodingKey::from_secret(secret.expose()),
+            is_own: false,
         });
-        Ok(Self { issuers, secret, public })
+        Ok(Self { issuers, secret, public, own: None })
+    }
+
+    /// No keys, to which those of the deployment's own authorization server are added.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { issuers: Vec::new(), secret: None, public: HashMap::new(), own: None }
+    }
+
+    /// The same keys, and those of the deployment's own authorization server, whose `iss` is `issuer`.
+    #[must_use]
+    pub fn with_own(mut self, issuer: &str, keys: &SigningKeys) -> Self {
+        for (kid, key) in keys.verifying() {
+            let key = Key { issuer: Some(issuer.to_owned()), algorithm: Algorithm::ES256, key, is_own: true };
+            // Before others of the same name.
+            self.public.entry(kid.to_owned()).or_default().insert(0, key);
+        }
+        self.own = Some(issuer.to_owned());
+        self
     }
 
     /// The keys that may have signed a token with this header.

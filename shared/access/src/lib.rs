@@ -9,6 +9,7 @@
 //! - [`policy`]: a deployment's rules for callers, as configured.
 //! - [`throttle`]: how often callers may call.
 //! - [`visibility`]: which operations a deployment offers.
+//! - [`signing`]: the keys of a deployment's own authorization server, and [`authority`]: all its secrets.
 //! - `crypto`: the signatures themselves, by ring. [`seal`]: that a text was written by somebody who knows a secret.
 //!
 //!
@@ -26,6 +27,7 @@
 //!   stricter: the folder may be on any file system.
 
 pub mod acl;
+pub mod authority;
 pub mod caller;
 mod crypto;
 mod glob;
@@ -34,16 +36,19 @@ pub mod mint;
 pub mod policy;
 pub mod scope;
 pub mod seal;
+pub mod signing;
 pub mod throttle;
 pub mod token;
 pub mod visibility;
 
 pub use acl::{Access, Acl, AclError};
+pub use authority::Authority;
 pub use caller::{Binding, Caller};
 pub use keys::{KeyError, Keys, Secret};
 pub use mint::mint;
 pub use policy::{AclConfig, ThrottleConfig, VisibilityConfig};
 pub use scope::{Scope, Scopes};
+pub use signing::{AccessClaims, SigningKeys};
 pub use token::{Expected, Refused, Verifier};
 pub use visibility::Visibility;
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
@@ -123,12 +124,14 @@ impl Serialize for Scope {
 const MAX_NAMED: usize = 64;
 const MAX_NAME: usize = 100;
 
-/// A set of scopes: those that operations require, and others by name, which access rules may require.
+/// A set of scopes: those that operations require, and others by name, which access rules may require. They may hold for some folders of a
+/// vault only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scopes {
     known: u16,
     named: Vec<String>,
     every: bool,
+    folders: Option<Arc<[String]>>,
 }
 
 impl Scopes {
@@ -168,6 +171,31 @@ impl Scopes {
             Ok(scope) => self.holds(scope),
             Err(NoScope) => self.every || self.named.iter().any(|held| held == name || is_wild(held)),
         }
+    }
+
+    /// The same scopes, for what is in these folders only: paths relative to the vault's root, in NFC, without a slash at the end.
+    #[must_use]
+    pub fn within(self, folders: &[String]) -> Self {
+        Self { folders: Some(folders.into()), ..self }
+    }
+
+    /// The same scopes, for the folders that `other` holds for.
+    #[must_use]
+    pub fn within_those_of(self, other: &Self) -> Self {
+        Self { folders: other.folders.clone(), ..self }
+    }
+
+    /// The folders that they hold for; [`None`] for the whole vault.
+    #[must_use]
+    pub fn folders(&self) -> Option<&[String]> {
+        self.folders.as_deref()
+    }
+
+    /// Whether they hold for `path`, which is relative to the vault's root and in NFC.
+    #[must_use]
+    pub fn hold_at(&self, path: &str) -> bool {
+        let is_in = |folder: &String| path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'));
+        self.folders.as_ref().is_none_or(|folders| folders.iter().any(is_in))
     }
 
     /// Those of `required` that are not among them. Who administers may decide on calls too.

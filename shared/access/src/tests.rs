@@ -98,7 +98,7 @@ fn what_was_minted_is_taken_as_long_as_it_was_minted_for() {
         time: Duration::from_secs(600),
     };
     let token = mint(&secret(), &grant, now()).unwrap();
-    let expected = Expected { audiences: vec!["atlas".into()], algorithms: Vec::new() };
+    let expected = Expected { audiences: vec!["atlas".into()], ..Expected::default() };
     let verifier = Verifier::new(Keys::new(Some(&secret()), None, &["us".to_owned()]).unwrap(), expected);
     let caller = verifier.verify(&token, now()).unwrap();
     assert_eq!((caller.vault(), caller.missing(&[Scope::Admin, Scope::ReadVault]).len()), (Some("work"), 0));
@@ -195,7 +195,7 @@ fn a_token_has_its_time() {
 #[test]
 fn a_token_is_for_this_service() {
     let expected =
-        Expected { audiences: vec!["atlas".into(), "https://atlas".into()], algorithms: vec!["HS256".into()] };
+        Expected { audiences: vec!["atlas".into(), "https://atlas".into()], algorithms: vec!["HS256".into()], ..Expected::default() };
     let issuer = Issuer::new();
     let keys = Keys::new(Some(&secret()), Some(&issuer.set().to_string()), &[ISSUER.to_owned()]);
     let verifier = Verifier::new(keys.unwrap(), expected);

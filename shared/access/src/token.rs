@@ -17,6 +17,10 @@ const SKEW: i64 = 30;
 const MAX_NAME: usize = 200;
 /// Longest client, in bytes: it may be a URL.
 const MAX_CLIENT: usize = 2048;
+/// Most folders of a token.
+pub const MAX_FOLDERS: usize = 20;
+/// Longest folder of a token, in bytes.
+pub const MAX_FOLDER: usize = 200;
 /// The algorithms that can be allowed; all are by default.
 pub const ALGORITHMS: [&str; 4] = ["HS256", "RS256", "ES256", "EdDSA"];
 
@@ -28,6 +32,8 @@ const TYPES: [&str; 2] = ["jwt", "at+jwt"];
 pub struct Expected {
     /// Its `aud` contains one of these; not checked if empty.
     pub audiences: Vec<String>,
+    /// The same for tokens of the deployment's own authorization server.
+    pub own_audiences: Vec<String>,
     /// Its `alg` is one of these; one of [`ALGORITHMS`] if empty.
     pub algorithms: Vec<String>,
 }
@@ -81,6 +87,12 @@ struct Claims {
     /// The same, by OpenID Connect's name.
     #[serde(default)]
     azp: Option<String>,
+    /// The folders that the scopes hold for; the whole vault if omitted.
+    #[serde(default)]
+    folders: Option<Vec<String>>,
+    /// The grant of the deployment's own authorization server.
+    #[serde(default)]
+    grant: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -117,20 +129,25 @@ impl Verifier {
         }
         let header = decode_header(token).map_err(|_| Refused::Invalid)?;
         // The token has a critical header that is not supported (RFC 7515, section 4.1.11).
-        if header.crit.is_some() || !self.allows(header.alg) || !is_of_access(header.typ.as_deref()) {
+        if header.crit.is_some() || !is_of_access(header.typ.as_deref()) {
             return Err(Refused::Invalid);
         }
         // The library would read the system's clock; here the time is passed in.
         let mut validation = Validation::new(header.alg);
         (validation.validate_exp, validation.validate_nbf, validation.validate_aud) = (false, false, false);
-        let by = |key: &Key| Some((decode::<Claims>(token, &key.key, &validation).ok()?.claims, key.issuer.clone()));
-        let (claims, issuer) = self.keys.of(header.alg, header.kid.as_deref()).find_map(by).ok_or(Refused::Invalid)?;
-        self.check(&claims, now)?;
+        let claims_by = |key: &Key| Some(decode::<Claims>(token, &key.key, &validation).ok()?.claims);
+        let keys = self.keys.of(header.alg, header.kid.as_deref());
+        // The deployment's own tokens have the algorithm of its keys, whatever others are allowed.
+        let mut keys = keys.filter(|key| key.is_own || self.allows(header.alg));
+        let (mut claims, key) = keys.find_map(|key| Some((claims_by(key)?, key))).ok_or(Refused::Invalid)?;
+        self.check(&claims, key.is_own, now)?;
         // The key belongs to another issuer than the token claims.
-        if issuer.is_some() && claims.iss != issuer {
+        let is_in_our_name = !key.is_own && claims.iss.is_some() && claims.iss == self.keys.own;
+        if is_in_our_name || key.issuer.is_some() && claims.iss != key.issuer {
             return Err(Refused::Invalid);
         }
-        caller(claims)
+        let grant = claims.grant.take().filter(|_| key.is_own);
+        Ok(caller(claims)?.by_grant(grant))
     }
 
     fn allows(&self, algorithm: Algorithm) -> bool {
@@ -139,7 +156,7 @@ impl Verifier {
         known && (self.expected.algorithms.is_empty() || self.expected.algorithms.iter().any(|name| is(name)))
     }
 
-    fn check(&self, claims: &Claims, now: Timestamp) -> Result<(), Refused> {
+    fn check(&self, claims: &Claims, is_own: bool, now: Timestamp) -> Result<(), Refused> {
         let now = now.as_second();
         if claims.exp <= seconds(now.saturating_sub(SKEW)) {
             return Err(Refused::Expired);
@@ -147,8 +164,9 @@ impl Verifier {
         if claims.nbf.is_some_and(|nbf| nbf > seconds(now.saturating_add(SKEW))) {
             return Err(Refused::Early);
         }
-        let (issuers, audiences) = (&self.keys.issuers, &self.expected.audiences);
-        let issued = issuers.is_empty() || claims.iss.as_ref().is_some_and(|iss| issuers.contains(iss));
+        let issuers = &self.keys.issuers;
+        let audiences = if is_own { &self.expected.own_audiences } else { &self.expected.audiences };
+        let issued = is_own || issuers.is_empty() || claims.iss.as_ref().is_some_and(|iss| issuers.contains(iss));
         let meant = audiences.is_empty() || claims.aud.as_ref().is_some_and(|aud| aud.has_one_of(audiences));
         if issued && meant { Ok(()) } else { Err(Refused::NotForUs) }
     }
@@ -178,9 +196,14 @@ fn caller(claims: Claims) -> Result<Caller, Refused> {
     if client.as_ref().is_some_and(|client| !is_of(MAX_CLIENT, client)) {
         return Err(Refused::Invalid);
     }
+    let is_folder = |folder: &String| is_of(MAX_FOLDER, folder) && !folder.ends_with('/');
+    if claims.folders.as_ref().is_some_and(|folders| folders.len() > MAX_FOLDERS || !folders.iter().all(is_folder)) {
+        return Err(Refused::Invalid);
+    }
     let listed = claims.scopes.iter().flatten().map(String::as_str);
     let spaced = claims.scope.iter().flat_map(|scope| scope.split(' '));
     let scopes = Scopes::named(listed.chain(spaced));
+    let scopes = claims.folders.as_deref().map_or(scopes.clone(), |folders| scopes.within(folders));
     let binding = claims.vault.map_or(Binding::Default, Binding::One);
     Ok(Caller::subject(name, claims.iss.as_deref(), scopes, binding).through(client))
 }

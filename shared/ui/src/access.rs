@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answered as _, given};
 use crate::frame::Section;
+use crate::grants;
 use crate::visit::Visit;
 
 /// The kinds of calls.
@@ -25,6 +26,7 @@ pub(crate) async fn page(visit: Visit) -> Response {
     let content = html! {
         h1 { "Access" }
         (who(&visit))
+        (grants::section(&visit).await)
         h2 { "Why is a path allowed or denied?" }
         form.filters action="/ui/access" {
             label { "Path" input name="path" value=(path) required maxlength="1024" autocomplete="off" placeholder="Folder/Note.md"; }
@@ -48,7 +50,7 @@ fn who(visit: &Visit) -> Markup {
             tbody {
                 tr { th scope="row" { "You are" } td {
                     strong { (caller.name()) }
-                    @if visitor.is_person { ", the person at this machine" } @else { ", by a token" @if let Some(client) = caller.client() { " for " (client) } }
+                    @if visitor.is_person { ", the person" } @else { ", by a token" @if let Some(client) = caller.client() { " for " (client) } }
                 } }
                 tr { th scope="row" { "You may" } td { @for scope in held { code { (scope) } " " } } }
                 tr { th scope="row" { "This session ends" } td {

@@ -1,5 +1,6 @@
 //! The page to sign in, for visitors without a session.
 
+use atlas_oauth::person::MAX_PASSPHRASE;
 use atlas_web::App;
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
@@ -37,6 +38,19 @@ pub(crate) fn sign_in(app: &App, status: StatusCode, next: &str, problem: Option
                 p { "Run this in the folder of your notes, and open the link that it prints:" }
                 pre.command { code { "atlas ui" } }
                 p.hint { "The link works once. It makes you the person at this machine: you can approve what agents want to do, and take it back." }
+            }
+            @if let Some(issuer) = app.gate.issuer() {
+                form.stack method="post" action="/ui/sign-in" {
+                    input type="hidden" name="next" value=(next);
+                    label for="passphrase" { "Your passphrase" }
+                    input #passphrase type="password" name="passphrase" required maxlength=(MAX_PASSPHRASE) autocomplete="current-password";
+                    @if issuer.authority.totp.is_some() {
+                        label for="one-time" { "The code that your app shows" }
+                        input #one-time name="code" required maxlength="10" inputmode="numeric" autocomplete="one-time-code" spellcheck="false";
+                    }
+                    button.primary type="submit" { "Sign in" }
+                }
+                h2 { "Or with a token" }
             }
             @if by_token {
                 form.stack method="post" action="/ui/sign-in" {

@@ -14,19 +14,24 @@
 //! - `approvals`: calls that wait; `activity`: commits; `undo`: takes them back; `changes`: files before and after; `diff`: their lines
 //! - `search`: search as you type; `note`: a note, and what is around it; `markdown`: notes as HTML; `history`: versions of a note;
 //!   `files`: attachments
-//! - `sync`, `connect`, `access`: about the deployment
+//! - `sync`, `connect`, `access`: about the deployment; `grants`: what clients were allowed
+//! - `authorize`, `device`: a client or a terminal asks for tokens; `consent`: what the person allows it
 
 mod access;
 mod activity;
 mod answer;
 mod approvals;
 mod assets;
+mod authorize;
 mod changes;
 mod connect;
+mod consent;
+mod device;
 mod diff;
 mod entrance;
 mod files;
 mod frame;
+mod grants;
 mod history;
 mod links;
 mod markdown;
@@ -64,14 +69,12 @@ pub fn routes() -> Routes {
     let (read, versions, restore) = (entry::<ReadNote>(), entry::<NoteHistory>(), entry::<RestoreNote>());
     let (search, file) = (entry::<Search>(), entry::<GetAttachment>());
     Routes::default()
-        .with_pages(is_page)
+        .merge(sign_in_routes())
         .serve("/", &[], get(sign_in::home))
         .serve("/ui", &[], get(approvals::page))
         .serve("/ui/", &[], get(sign_in::home))
         .serve("/ui/open/{code}", &[], get(sign_in::open))
-        .serve("/ui/sign-in", &[], get(sign_in::page).post(sign_in::by_token))
         .serve("/ui/sign-out", &[], post(sign_in::sign_out))
-        .serve("/ui/assets/{name}", &[], get(assets::asset))
         .serve("/ui/approvals", &[list], get(approvals::page))
         .serve("/ui/approvals/list", &[list], get(approvals::list))
         .serve("/ui/approvals/approve", &[approve], post(approvals::approve))
@@ -89,6 +92,25 @@ pub fn routes() -> Routes {
         .serve("/ui/sync", &[], get(sync::page).post(sync::ask))
         .serve("/ui/connect", &[], get(connect::page))
         .serve("/ui/access", &[], get(access::page))
+        .serve("/ui/access/revoke", &[], post(grants::revoke))
+}
+
+/// The routes to sign in, and what their pages load. They are among [`routes`].
+#[must_use]
+pub fn sign_in_routes() -> Routes {
+    Routes::default()
+        .with_pages(is_page)
+        .serve("/ui/sign-in", &[], get(sign_in::page).post(sign_in::by_form))
+        .serve("/ui/assets/{name}", &[], get(assets::asset))
+}
+
+/// The routes where a person decides about clients.
+#[must_use]
+pub fn consent_routes() -> Routes {
+    Routes::default()
+        .with_pages(is_page)
+        .serve(atlas_oauth::metadata::AUTHORIZE, &[], get(authorize::page).post(authorize::decide))
+        .serve("/ui/device", &[], get(device::page).post(device::decide))
 }
 
 /// Whether a request is for the page. A browser that asks for the service itself is sent to it.

@@ -45,6 +45,15 @@ pub(crate) fn with_pictures(mut response: Response) -> Response {
     response
 }
 
+/// The same page, whose forms may lead to `source` too, which is one word of a policy.
+pub(crate) fn with_forms_to(mut response: Response, source: &str) -> Response {
+    let policy = POLICY.replace("form-action 'self'", &format!("form-action 'self' {source}"));
+    if let Ok(policy) = HeaderValue::from_str(&policy) {
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    response
+}
+
 /// Adds the headers that all answers have.
 pub(crate) fn guard(headers: &mut HeaderMap) {
     for (name, value) in OTHERS {

@@ -1,7 +1,7 @@
 //! Sessions: how the page knows its visitors.
 //!
-//! A session begins with a link that works once, which the host makes for the person at it, or with a token that a visitor shows. The first stands for the person
-//! themselves; the second for the caller of the token, with no more rights than it grants, and no longer than it is valid.
+//! A session begins with a link that works once, which the host makes for the person at it, with the person's passphrase, or with a token that a visitor shows. The
+//! first two stand for the person themselves; the last for the caller of the token, with no more rights than it grants, and no longer than it is valid.
 //!
 //! A cookie has the session's secret, and the token if there is one. The store has the hash of the secret: `pages/links/<hash>`,
 //! `pages/sessions/<hash>`, each created once, and `.used` and `.ended` beside them. So any instance knows a session, any can end it, and who reads the store
@@ -45,7 +45,7 @@ struct Link {
 /// A session, as stored under the hash of its secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Session {
-    /// The person at the host; [`None`] if a token says who it is.
+    /// The person at the host, or who signed in by a passphrase; [`None`] if a token says who it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     person: Option<String>,
     expires: Timestamp,
@@ -66,7 +66,7 @@ pub(crate) struct Visitor {
     pub(crate) form_token: String,
     /// When the session ends.
     pub(crate) expires: Timestamp,
-    /// Whether they are the person at the host.
+    /// Whether they are the person, and not the bearer of a token.
     pub(crate) is_person: bool,
     id: Hash,
 }
@@ -113,6 +113,14 @@ pub(crate) async fn by_token(app: &App, token: &str, now: Timestamp) -> Result<O
     Ok(Some((cookie, session.expires)))
 }
 
+/// Begins a session of the person, who signed in at the deployment's own authorization server: its cookie, and when it ends.
+pub(crate) async fn of_person(mirror: &Mirror, person: &str, now: Timestamp) -> Result<(Cookie, Timestamp), Error> {
+    let cookie = Cookie { secret: Id::random()?.to_string(), token: None };
+    let session = Session { person: Some(person.to_owned()), expires: after(now, SESSION_TIME) };
+    begin(mirror, &cookie, &session).await?;
+    Ok((cookie, session.expires))
+}
+
 async fn begin(mirror: &Mirror, cookie: &Cookie, session: &Session) -> Result<(), Error> {
     mirror.create_state_if_absent(&named(SESSIONS, hash(&cookie.secret)), session).await?;
     Ok(())
@@ -147,8 +155,8 @@ async fn known(app: &App, cookie: &Cookie, now: Timestamp) -> Result<Option<Visi
     .await?;
     let Some(session) = session.filter(|session| now < session.expires && ended.is_none()) else { return Ok(None) };
     let caller = match (&session.person, bearer) {
-        // Only a server on the host trusts the person at it.
-        (Some(person), None) if app.is_on_host() => Caller::trusted(person),
+        // A server on the host trusts the person at it, and a deployment who signed in at its own authorization server.
+        (Some(person), None) if app.is_on_host() || app.gate.has_issuer() => Caller::trusted(person),
         (None, Some(caller)) => caller,
         _ => return Ok(None),
     };

@@ -1,6 +1,9 @@
-//! Signing in, by a link of the host or by a token, and out.
+//! Signing in, by a link of the host, by a passphrase or by a token, and out.
 
+use atlas_oauth::person::Outcome;
+use atlas_oauth::{OAuthError, Server};
 use atlas_ops::{Code, Error, Reason};
+use atlas_web::caller::Caller;
 use atlas_web::{App, Door};
 use axum::extract::{Path, Request, State};
 use axum::http::header::{CACHE_CONTROL, SET_COOKIE};
@@ -45,14 +48,19 @@ pub(crate) async fn open(State(app): State<App>, Path(code): Path<String>, heade
     }
 }
 
-/// Begins a session by a token.
-pub(crate) async fn by_token(State(app): State<App>, request: Request) -> Response {
+/// Begins a session by a passphrase or a token, whichever the form has.
+pub(crate) async fn by_form(State(app): State<App>, request: Request) -> Response {
     let headers = request.headers().clone();
+    let from = request.extensions().get::<Caller>().map_or_else(|| "unknown".to_owned(), Caller::to_string);
     let fields = match Fields::read(request).await {
         Ok(fields) => fields,
         Err(error) => return failed(&error),
     };
-    let (token, next) = (fields.text("token").trim(), place(fields.text("next")));
+    let next = place(fields.text("next"));
+    if !fields.text("passphrase").is_empty() {
+        return by_passphrase(&app, &headers, &fields, &next, &from).await;
+    }
+    let token = fields.text("token").trim();
     if token.len() > MAX_TOKEN {
         return failed(&Error::new(
             Code::TooLarge,
@@ -65,6 +73,46 @@ pub(crate) async fn by_token(State(app): State<App>, request: Request) -> Respon
         Ok(None) => sign_in(&app, StatusCode::FORBIDDEN, &next, Some("This token is not valid here.")),
         Err(error) => failed(&error),
     }
+}
+
+/// Begins a session by the person's passphrase. `from` is where the request comes from, a pseudonym.
+async fn by_passphrase(app: &App, headers: &HeaderMap, fields: &Fields, next: &str, from: &str) -> Response {
+    let Some(server) = Server::of(app) else {
+        return sign_in(app, StatusCode::FORBIDDEN, next, Some("Nobody signs in with a passphrase here."));
+    };
+    let known = cookie::browser(headers);
+    let tried = server.sign_in(fields.text("passphrase"), fields.text("code"), from, known).await;
+    let waits = |seconds: i64| format!("There were too many tries. Wait {seconds} seconds, then try again.");
+    let problem = match tried.map_err(told) {
+        Ok(Outcome::SignedIn) => None,
+        Ok(Outcome::Wrong) => Some((StatusCode::FORBIDDEN, "The passphrase or the code is wrong.".to_owned())),
+        Ok(Outcome::Wait(seconds)) => Some((StatusCode::TOO_MANY_REQUESTS, waits(seconds))),
+        Err(error) => return failed(&error),
+    };
+    if let Some((status, problem)) = problem {
+        return sign_in(app, status, next, Some(&problem));
+    }
+    let begun = session::of_person(server.mirror, &server.issuer.authority.person, server.now).await;
+    let (session, expires) = match begun {
+        Ok(begun) => begun,
+        Err(error) => return failed(&error),
+    };
+    let response = begin(app, headers, &session, expires, next).await;
+    match server.new_browser() {
+        Ok(shown) if known.is_none() => with_cookie(response, cookie::browser_header(headers, &shown)),
+        _ => response,
+    }
+}
+
+/// The error of a call, for an error of the authorization server.
+pub(crate) fn told(error: OAuthError) -> Error {
+    let code = match error.code {
+        atlas_oauth::error::Code::TemporarilyUnavailable => Code::Unavailable,
+        atlas_oauth::error::Code::ServerError => Code::Internal,
+        _ => Code::BadRequest,
+    };
+    let reason = if code == Code::BadRequest { Reason::ValidationError } else { Reason::StoreUnavailable };
+    Error { internal: error.internal, ..Error::new(code, reason, error.description) }
 }
 
 /// Sets the cookie of a new session. The one before ends.

@@ -61,6 +61,11 @@ impl Visit {
         self.parameters.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// All parameters.
+    pub(crate) const fn parameters(&self) -> &Map<String, Value> {
+        &self.parameters
+    }
+
     /// The same, if it is not empty.
     pub(crate) fn given(&self, name: &str) -> Option<&str> {
         Some(self.parameter(name)).filter(|value| !value.is_empty())

@@ -1,12 +1,15 @@
 //! Authenticates requests, or responds that a token is needed.
 
-use atlas_access::Caller;
+use std::sync::Arc;
+
+use atlas_access::{Caller, Refused};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
 
 use crate::gate::Challenge;
+use crate::issuer;
 pub use crate::gate::Gate;
 pub(crate) use crate::gate::METADATA;
 use crate::response;
@@ -17,31 +20,45 @@ use crate::unrouted::no_route;
 /// its caller.
 pub type Pages = fn(&str, &HeaderMap) -> bool;
 
+/// The requests that pass without a token.
+#[derive(Clone, Default)]
+pub(crate) struct Unguarded {
+    pub(crate) pages: Vec<Pages>,
+    pub(crate) paths: Vec<&'static str>,
+}
+
 /// The path that is answered without a token.
 pub(crate) const OPEN: &str = "/health";
 
 /// Passes requests on with their [`Caller`]. The operation decides whether the caller may run it.
 ///
-/// Requests for `pages` pass as nobody's: a token in a header means nothing there, as a cookie means nothing elsewhere.
+/// Requests for `open` pages and paths pass as nobody's: a token in a header means nothing there, as a cookie means nothing elsewhere.
 pub(crate) async fn authenticate(
-    State((app, pages)): State<(App, Pages)>,
+    State((app, open)): State<(App, Arc<Unguarded>)>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let path = request.uri().path();
-    if pages(path, request.headers()) {
+    if open.pages.iter().any(|pages| pages(path, request.headers())) || open.paths.contains(&path) {
         request.extensions_mut().insert(Caller::nobody());
         return next.run(request).await;
     }
     if METADATA.contains(&path) {
         return next.run(request).await;
     }
-    let metadata = || app.gate.metadata(path, request.headers());
     let caller = match app.gate.caller(request.headers(), (app.clock)()) {
         Ok(caller) => caller,
         Err(Challenge::Missing) if path == OPEN => Caller::nobody(),
-        Err(challenge) => return challenge.response(metadata().as_deref()),
+        Err(challenge) => return challenge.response(app.gate.metadata(path, request.headers()).as_deref()),
     };
+    if let Some(grant) = app.gate.revocable(&caller) {
+        let metadata = app.gate.metadata(path, request.headers());
+        match issuer::is_revoked(&app, grant).await {
+            Ok(false) => {}
+            Ok(true) => return Challenge::Refused(Refused::Invalid).response(metadata.as_deref()),
+            Err(error) => return response::error(&error),
+        }
+    }
     let known = app.gate.named(&caller);
     request.extensions_mut().insert(caller);
     let mut response = next.run(request).await;

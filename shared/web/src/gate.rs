@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::caller;
 use crate::clients::Clients;
+use crate::issuer::{self, Issuer};
 use crate::response;
 use crate::settings::{Auth, Settings, SettingsError, Tokens};
 
@@ -47,6 +48,8 @@ struct Guard {
     verifier: Verifier,
     resource: Option<String>,
     authorization_servers: Vec<String>,
+    issuer: Option<Arc<Issuer>>,
+    check_revocation: bool,
 }
 
 impl Gate {
@@ -56,14 +59,20 @@ impl Gate {
     /// When the keys are invalid.
     pub fn of(settings: &Settings) -> Result<Self, SettingsError> {
         if settings.auth == Auth::None {
+            issuer::is_off(settings)?;
             return Ok(Self(settings.clients.clone().map_or(Credentials::Open, Credentials::Clients)));
         }
         let (mode, keys_of) = (settings.called("ATLAS_AUTH"), settings.called("ATLAS_JWKS"));
         let Tokens { jwks, issuers, audiences, algorithms, resource, authorization_servers, .. } = &settings.tokens;
         let secret = secret_of(&settings.tokens)?;
         let set = jwks.as_deref().map(|jwks| set_of(keys_of, jwks)).transpose()?;
-        let keys = Keys::new(secret.as_ref(), set.as_deref(), issuers).map_err(|error| match error {
-            KeyError::NoKeys => unusable(mode, "jwt", "set ATLAS_JWT_SECRET, ATLAS_JWKS, or both"),
+        let issuer = Issuer::of(settings)?.map(Arc::new);
+        let keys = match Keys::new(secret.as_ref(), set.as_deref(), issuers) {
+            Err(KeyError::NoKeys) if issuer.is_some() => Ok(Keys::none()),
+            keys => keys,
+        };
+        let keys = keys.map_err(|error| match error {
+            KeyError::NoKeys => unusable(mode, "jwt", "set ATLAS_JWT_SECRET, ATLAS_JWKS, or both; or run `atlas auth init`"),
             KeyError::Issuers(remedy) => unusable(settings.called("ATLAS_JWT_ISSUER"), &issuers.join(","), &remedy),
             error => unusable(keys_of, jwks.as_deref().unwrap_or_default(), &error.to_string()),
         })?;
@@ -76,12 +85,45 @@ impl Gate {
             };
             audiences = addresses(resource.as_deref().ok_or_else(missing)?);
         }
-        let expected = Expected { audiences, algorithms: algorithms.clone() };
+        let mut authorization_servers = authorization_servers.clone();
+        let (keys, own_audiences) = match &issuer {
+            None => (keys, Vec::new()),
+            Some(issuer) => {
+                if !authorization_servers.contains(&issuer.address) {
+                    authorization_servers.insert(0, issuer.address.clone());
+                }
+                (keys.with_own(&issuer.address, &issuer.authority.keys), addresses(&issuer.address))
+            }
+        };
+        let expected = Expected { audiences, own_audiences, algorithms: algorithms.clone() };
         Ok(Self(Credentials::Tokens(Arc::new(Guard {
             verifier: Verifier::new(keys, expected),
             resource: resource.clone(),
-            authorization_servers: authorization_servers.clone(),
+            authorization_servers,
+            issuer,
+            check_revocation: settings.tokens.check_revocation,
         }))))
+    }
+
+    /// The deployment's own authorization server, if it has one and this process knows its secrets.
+    #[must_use]
+    pub fn issuer(&self) -> Option<&Arc<Issuer>> {
+        self.guard()?.issuer.as_ref()
+    }
+
+    /// Whether the deployment has an authorization server of its own, in this process or another.
+    #[must_use]
+    pub fn has_issuer(&self) -> bool {
+        let is_own = |guard: &Guard| {
+            let base = guard.resource.as_deref().map(|resource| resource.trim_end_matches('/'));
+            base.is_some_and(|base| guard.authorization_servers.iter().any(|server| server.trim_end_matches('/') == base))
+        };
+        self.guard().is_some_and(is_own)
+    }
+
+    /// The grant whose revocation a request of `caller` has to look for.
+    pub(crate) fn revocable<'a>(&self, caller: &'a Caller) -> Option<&'a str> {
+        caller.grant().filter(|_| self.guard().is_some_and(|guard| guard.check_revocation))
     }
 
     /// The name in the caller's token, if there is one.
@@ -167,7 +209,7 @@ impl Gate {
 
 /// The audiences of tokens for a deployment: its address in all spellings, and that of the MCP door, which clients
 /// request.
-fn addresses(resource: &str) -> Vec<String> {
+pub(crate) fn addresses(resource: &str) -> Vec<String> {
     let base = resource.trim_end_matches('/');
     [base.to_owned(), format!("{base}/"), format!("{base}{MCP}")].to_vec()
 }
@@ -184,7 +226,7 @@ fn secret_of(tokens: &Tokens) -> Result<Option<Secret>, SettingsError> {
     Secret::new(text.trim_end()).map(Some).map_err(|error| refused(&error.to_string()))
 }
 
-fn read(path: &str) -> io::Result<String> {
+pub(crate) fn read(path: &str) -> io::Result<String> {
     if fs::metadata(path)?.len() > MAX_KEYS_FILE {
         return Err(io::Error::other("the file is too large"));
     }
@@ -201,7 +243,7 @@ fn set_of(name: &'static str, setting: &str) -> Result<String, SettingsError> {
     })
 }
 
-fn unusable(name: &'static str, value: &str, remedy: &str) -> SettingsError {
+pub(crate) fn unusable(name: &'static str, value: &str, remedy: &str) -> SettingsError {
     SettingsError::Value { name, value: value.to_owned(), remedy: remedy.to_owned() }
 }
 

@@ -14,6 +14,7 @@
 //! - [`auth`]: authenticates requests; `gate`: the caller, by their token; `clients`: those known to the host;
 //!   `headers`: this service's own
 //! - [`request`]: bodies and paths, within limits; [`response`]: answers and errors as HTTP
+//! - [`issuer`]: the deployment's own authorization server, as its settings describe it
 //! - [`openapi`]: the description of the routes
 //! - [`telemetry`]: one log line per request; `metrics`: its content, and counters; [`caller`]: pseudonyms of callers;
 //!   `otlp`, with the feature of that name: spans for a collector
@@ -31,6 +32,7 @@ mod deployed;
 mod gate;
 mod headers;
 pub mod hosts;
+pub mod issuer;
 pub mod lambda;
 mod metrics;
 pub mod openapi;

@@ -97,8 +97,16 @@ pub fn path_after(uri: &Uri, prefix: &str) -> Result<String, Error> {
 /// # Errors
 /// When one is not UTF-8, or occurs twice.
 pub fn parameters(uri: &Uri) -> Result<serde_json::Map<String, Value>, Error> {
+    form(uri.query().unwrap_or_default())
+}
+
+/// The fields of a form (`application/x-www-form-urlencoded`), decoded.
+///
+/// # Errors
+/// When one is not UTF-8, or occurs twice.
+pub fn form(text: &str) -> Result<serde_json::Map<String, Value>, Error> {
     let mut parameters = serde_json::Map::new();
-    for pair in uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+    for pair in text.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (name, value) = (decode(&name.replace('+', " "))?, decode(&value.replace('+', " "))?);
         if parameters.insert(name.clone(), Value::from(value)).is_some() {

@@ -1,6 +1,7 @@
 //! Routes of operations, and the routes of every service.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use atlas_access::Caller;
@@ -22,6 +23,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 pub use crate::auth::Pages;
+use crate::auth::Unguarded;
 pub use crate::cors::Open;
 pub use crate::headers::{CONFIRMATION, KEY, SESSION, VAULT};
 use crate::metrics::{Cost, OK};
@@ -42,7 +44,7 @@ pub struct Routes {
     items: Vec<(&'static str, Item)>,
     finishes: Vec<(&'static str, Finish)>,
     open: Option<Open>,
-    pages: Option<Pages>,
+    unguarded: Unguarded,
 }
 
 /// A door's change to every response below its path, including errors from elsewhere: the path, and the response.
@@ -108,13 +110,21 @@ impl Routes {
 
     /// Passes requests for `pages` on without a token.
     #[must_use]
-    pub fn with_pages(self, pages: Pages) -> Self {
-        Self { pages: Some(pages), ..self }
+    pub fn with_pages(mut self, pages: Pages) -> Self {
+        self.unguarded.pages.push(pages);
+        self
+    }
+
+    /// Passes requests for exactly these paths on without a token: nobody is their caller.
+    #[must_use]
+    pub fn without_token(mut self, paths: &[&'static str]) -> Self {
+        self.unguarded.paths.extend(paths);
+        self
     }
 
     /// Whether there are pages.
-    pub(crate) const fn have_pages(&self) -> bool {
-        self.pages.is_some()
+    pub(crate) fn have_pages(&self) -> bool {
+        !self.unguarded.pages.is_empty()
     }
 
     /// The change to responses at `path`.
@@ -145,7 +155,9 @@ impl Routes {
         self.descriptions.extend(other.descriptions);
         self.items.extend(other.items);
         self.finishes.extend(other.finishes);
-        Self { open: self.open.or(other.open), pages: self.pages.or(other.pages), ..self }
+        self.unguarded.pages.extend(other.unguarded.pages);
+        self.unguarded.paths.extend(other.unguarded.paths);
+        Self { open: self.open.or(other.open), ..self }
     }
 
     /// The router for `app`'s configuration. Disabled operations have no route, so they look like unknown ones.
@@ -172,7 +184,7 @@ impl Routes {
             .with_state(app.clone());
         // Outside of the routes as a whole: on a refusal inside of them, a route would list its methods.
         let router = Router::new().fallback_service(routes).layer(middleware::from_fn_with_state(
-            (app.clone(), self.pages.unwrap_or(|_, _| false)),
+            (app.clone(), Arc::new(self.unguarded.clone())),
             auth::authenticate,
         ));
         let pages = (app.clone(), self.open.unwrap_or(|_, _| false));

@@ -1,6 +1,7 @@
 //! The settings of a deployment. Binaries pass their environment in, once.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::str::FromStr;
 
 use atlas_access::token::ALGORITHMS;
@@ -22,6 +23,7 @@ pub use error::SettingsError;
 
 use self::auth::is_address;
 use crate::clients::Clients;
+use crate::config::document::ServerDocument;
 use crate::config::error::DocumentError;
 use crate::config::obsidian::{ObsidianDocument, ObsidianSettings};
 use crate::config::services::ServiceSettings;
@@ -47,7 +49,7 @@ pub struct Settings {
     pub vaults: Vec<VaultSettings>,
     /// `ATLAS_AUTH`: how callers authenticate.
     pub auth: Auth,
-    /// `ATLAS_JWT_…`, `ATLAS_JWKS`, `ATLAS_RESOURCE`, `ATLAS_AUTHORIZATION_SERVERS`: how tokens are checked.
+    /// `ATLAS_JWT_…`, `ATLAS_JWKS`, `ATLAS_RESOURCE`, `ATLAS_AUTHORIZATION_SERVERS`, `ATLAS_OAUTH_KEYS`: how tokens are checked.
     pub tokens: Tokens,
     /// The clients known to a host by tokens of their own, if `auth` is none.
     pub clients: Option<Clients>,
@@ -139,6 +141,24 @@ pub struct Tokens {
     pub resource: Option<String>,
     /// `ATLAS_AUTHORIZATION_SERVERS`: the addresses of the authorization servers.
     pub authorization_servers: Vec<String>,
+    /// `ATLAS_OAUTH_KEYS`: the secrets of the deployment's own authorization server. They are not shown.
+    pub authority: Option<Hidden>,
+    /// `ATLAS_OAUTH_KEYS_FILE`: the path of a file with them.
+    pub authority_file: Option<String>,
+    /// How the authorization server of its own behaves.
+    pub server: ServerDocument,
+    /// Whether each request looks whether its grant was revoked.
+    pub check_revocation: bool,
+}
+
+/// A text that is not shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Hidden(pub String);
+
+impl fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(secret)")
+    }
 }
 
 /// The default store: a folder beside the process, so that no account is needed.
@@ -152,7 +172,7 @@ const DEFAULT_LOG: &str = "info";
 const NO_VAULT: &str = "write letters, digits, `.`, `_`, `-`, at most 64";
 
 /// The variables that there are.
-pub(crate) const KNOWN: [&str; 24] = [
+pub(crate) const KNOWN: [&str; 26] = [
     "ATLAS_STORE",
     "ATLAS_CONFIG",
     "ATLAS_VAULT",
@@ -165,6 +185,8 @@ pub(crate) const KNOWN: [&str; 24] = [
     "ATLAS_JWT_ALGORITHMS",
     "ATLAS_RESOURCE",
     "ATLAS_AUTHORIZATION_SERVERS",
+    "ATLAS_OAUTH_KEYS",
+    "ATLAS_OAUTH_KEYS_FILE",
     "ATLAS_MAX_BYTES",
     "ATLAS_MAX_RESULTS",
     "ATLAS_SEARCH_NOTES",
@@ -238,6 +260,8 @@ impl Settings {
                     settings.tokens.authorization_servers =
                         servers.iter().map(|server| url(name, server)).collect::<Result<_, _>>()?;
                 }
+                "ATLAS_OAUTH_KEYS" => settings.tokens.authority = Some(Hidden(text)),
+                "ATLAS_OAUTH_KEYS_FILE" => settings.tokens.authority_file = Some(text),
                 "ATLAS_MAX_BYTES" => settings.limits.max_bytes = number("ATLAS_MAX_BYTES", &text, 1_000, 5_000_000)?,
                 "ATLAS_MAX_RESULTS" => settings.limits.max_results = number("ATLAS_MAX_RESULTS", &text, 1, 50)?,
                 "ATLAS_SEARCH_NOTES" => {

@@ -170,6 +170,7 @@ pub fn all_functions() -> Routes {
         .merge(function_bridge::routes())
         .merge(function_mcp::routes())
         .merge(function_ui::routes())
+        .merge(function_auth::routes_beside_ui())
 }
 
 impl Client {

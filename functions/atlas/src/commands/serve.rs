@@ -42,6 +42,7 @@ pub(crate) fn routes() -> Routes {
         .merge(function_bridge::routes())
         .merge(function_mcp::routes())
         .merge(function_ui::routes())
+        .merge(function_auth::routes_beside_ui())
         .metrics()
 }
 

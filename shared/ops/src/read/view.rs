@@ -59,6 +59,11 @@ impl View {
         let Some(sight) = &self.sight else { return true };
         let kept = sight.readings.get(segment).and_then(|readings| readings.get(document as usize));
         let known = kept.and_then(|kept| Reading::from_number(kept.load(Ordering::Relaxed)));
+        if sight.reader.is_narrowed() {
+            let Some(path) = path() else { return false };
+            let reading = known.unwrap_or_else(|| sight.acl.reading(path.as_ref()));
+            return sight.reader.may_read(reading) && sight.reader.is_within(path.as_ref());
+        }
         let reading = known.or_else(|| {
             let reading = sight.acl.reading(path()?.as_ref());
             if let Some(kept) = kept {

@@ -104,6 +104,8 @@ impl Operation for InspectAcl {
                 return Err(Error::bad_request(Reason::ValidationError, message).with("field", "scopes"));
             }
         };
+        // Other scopes do not show other folders.
+        let scopes = scopes.within_those_of(context.caller.scopes());
         let (asked, access) = arguments.op.asks();
         let acl = context.vault.acl();
         let is_missing = |scope: &&str| !scopes.holds_named(scope);

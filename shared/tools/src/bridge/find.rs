@@ -64,7 +64,9 @@ impl Operation for Find {
         let output = Output { term: arguments.term.as_str().to_owned(), results };
         // Read-only callers must not trigger the write, and one caller's results must not be shown to others who may
         // see less.
-        let may_leave = context.caller.scopes().holds(Scope::WriteVault) && !context.vault.acl().tells_callers_apart();
+        let scopes = context.caller.scopes();
+        let sees_all = scopes.folders().is_none() && !context.vault.acl().tells_callers_apart();
+        let may_leave = scopes.holds(Scope::WriteVault) && sees_all;
         if context.limits.search_notes && may_leave {
             search_notes::leave(context, &Self::INFO, paths, &output.term, &output.results).await;
         }

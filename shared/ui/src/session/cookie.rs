@@ -13,6 +13,9 @@ use super::MAX_TOKEN;
 /// Most cookies of that name that are looked at.
 const MAX_COOKIES: usize = 4;
 const SECURE_NAME: &str = "__Host-atlas-page";
+/// The cookie by which a browser is known in which the person signed in before: how often, and for how long.
+const BROWSER: (&str, &str) = ("__Host-atlas-browser", "atlas_browser");
+const BROWSER_SECONDS: u64 = 366 * 24 * 3600;
 
 /// The content of a cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,23 +47,43 @@ pub(crate) fn is_local(headers: &HeaderMap) -> bool {
     headers.get(HOST).and_then(|host| host.to_str().ok()).is_some_and(is_own_machine)
 }
 
-/// The name of the cookie, and its attributes.
+/// The name of the session's cookie, and its attributes.
 fn kind(headers: &HeaderMap) -> (String, &'static str) {
+    kind_of(headers, (SECURE_NAME, "atlas_page"))
+}
+
+/// The name of a cookie over HTTPS or on loopback, and its attributes.
+fn kind_of(headers: &HeaderMap, (secure, local): (&str, &str)) -> (String, &'static str) {
     if !is_local(headers) {
-        return (SECURE_NAME.to_owned(), "Path=/; Secure; HttpOnly; SameSite=Strict");
+        return (secure.to_owned(), "Path=/; Secure; HttpOnly; SameSite=Strict");
     }
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let port = host.rsplit_once(':').map_or("80", |(_, port)| port);
     let port: String = port.chars().filter(char::is_ascii_digit).collect();
-    (format!("atlas_page_{port}"), "Path=/ui; HttpOnly; SameSite=Strict")
+    (format!("{local}_{port}"), "Path=/ui; HttpOnly; SameSite=Strict")
+}
+
+/// What the browser shows, if somebody signed in with it before.
+pub(crate) fn browser(headers: &HeaderMap) -> Option<&str> {
+    let (name, _) = kind_of(headers, BROWSER);
+    pairs(headers).find(|(of, _)| *of == name).map(|(_, value)| value)
+}
+
+/// The header that has the browser known from now on.
+pub(crate) fn browser_header(headers: &HeaderMap, shown: &str) -> Option<HeaderValue> {
+    let (name, attributes) = kind_of(headers, BROWSER);
+    HeaderValue::from_str(&format!("{name}={shown}; Max-Age={BROWSER_SECONDS}; {attributes}")).ok()
+}
+
+fn pairs(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
+    let all = headers.get_all(COOKIE).iter().filter_map(|header| header.to_str().ok());
+    all.flat_map(|header| header.split(';')).filter_map(|pair| pair.trim().split_once('='))
 }
 
 /// The cookies of a request that may be of a session.
 pub(crate) fn of(headers: &HeaderMap) -> Vec<Cookie> {
     let (name, _) = kind(headers);
-    let all = headers.get_all(COOKIE).iter().filter_map(|header| header.to_str().ok());
-    let pairs = all.flat_map(|header| header.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.filter(|(of, _)| *of == name).filter_map(|(_, value)| Cookie::parse(value)).take(MAX_COOKIES).collect()
+    pairs(headers).filter(|(of, _)| *of == name).filter_map(|(_, value)| Cookie::parse(value)).take(MAX_COOKIES).collect()
 }
 
 /// The header that sets the cookie for `seconds`; for none, the header that removes it.

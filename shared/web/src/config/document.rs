@@ -10,7 +10,7 @@ use atlas_ops::atlas::{CurrentContext, NowNote};
 use atlas_ops::sorted;
 use atlas_tools::facade::Facade;
 use atlas_vault::VaultPath;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::config::error::{DocumentError, range};
@@ -126,6 +126,33 @@ pub struct AuthDocument {
     pub audiences: Option<Vec<String>>,
     pub resource: Option<String>,
     pub authorization_servers: Option<Vec<String>>,
+    pub check_revocation: Option<bool>,
+    pub server: ServerDocument,
+}
+
+/// `auth.server`: the deployment's own authorization server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ServerDocument {
+    /// Whether clients may register themselves (RFC 7591).
+    pub dynamic_registration: bool,
+    /// Whether a client may be named by the address of its metadata document, which is then fetched.
+    pub client_metadata_documents: bool,
+    /// Whether terminals may ask for a code to type in (RFC 8628).
+    pub device_authorization: bool,
+    /// Most days that a grant may last.
+    pub max_grant_days: u32,
+}
+
+impl Default for ServerDocument {
+    fn default() -> Self {
+        Self {
+            dynamic_registration: true,
+            client_metadata_documents: false,
+            device_authorization: true,
+            max_grant_days: 90,
+        }
+    }
 }
 
 /// `governor`.
@@ -334,6 +361,7 @@ impl AuthDocument {
                 return Err(DocumentError::new(path, "write one name at least, or leave it out to take any"));
             }
         }
+        range("auth.server.maxGrantDays", Some(self.server.max_grant_days.into()), 1, 366)?;
         let servers = self.authorization_servers.iter().flatten().map(|server| ("auth.authorizationServers", server));
         let mut addresses = self.resource.iter().map(|resource| ("auth.resource", resource)).chain(servers);
         match addresses.find(|(_, address)| !is_address(address)) {

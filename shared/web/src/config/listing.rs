@@ -70,6 +70,8 @@ pub fn list(settings: &Settings) -> Vec<Row> {
     let limits = &settings.limits;
     let rest = [
         ("vaults", json!(ids)),
+        ("auth.server", json!(settings.tokens.server)),
+        ("auth.checkRevocation", json!(settings.tokens.check_revocation)),
         ("governor.maxResponseBytes", json!(limits.max_response_bytes)),
         ("governor.regexTimeoutMs", json!(limits.max_scan_time.as_millis())),
         ("governor.cpuTimeMs", json!(limits.max_cpu_time.as_millis())),
@@ -135,6 +137,8 @@ fn of_variable(settings: &Settings, variable: &str) -> Value {
         "ATLAS_JWT_ALGORITHMS" => json!(tokens.algorithms),
         "ATLAS_RESOURCE" => json!(tokens.resource),
         "ATLAS_AUTHORIZATION_SERVERS" => json!(tokens.authorization_servers),
+        "ATLAS_OAUTH_KEYS" => json!(tokens.authority.as_ref().map(|_| MASK)),
+        "ATLAS_OAUTH_KEYS_FILE" => json!(tokens.authority_file),
         "ATLAS_PLUR_TOKEN" => json!(settings.services.plur_token.as_ref().map(|_| MASK)),
         "ATLAS_GATEWAY_TOKEN" => json!(settings.services.gateway_token.as_ref().map(|_| MASK)),
         "ATLAS_MAX_BYTES" => json!(limits.max_bytes),

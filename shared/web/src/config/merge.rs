@@ -137,6 +137,8 @@ impl Settings {
                 list.clone_from(said);
             }
         }
+        self.tokens.server = auth.server.clone();
+        self.tokens.check_revocation = auth.check_revocation.unwrap_or_default();
         if let (Some(resource), true) = (&auth.resource, self.leaves("ATLAS_RESOURCE")) {
             self.tokens.resource = Some(resource.clone());
         }

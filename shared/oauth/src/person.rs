@@ -1,0 +1,232 @@
+//! How the person signs in: by a passphrase (argon2id), and a one-time code (RFC 6238) where one is set up.
+//!
+//! Tries are counted in the bucket, so that all instances count together: `attempts/<whose>/<time>-<nonce>`. After some within a quarter of an hour the next one has
+//! to wait, each time longer, a minute at most. Who has signed in with a browser before is counted by that browser, all others by their address: so
+//! nobody's tries keep the person out.
+
+use std::time::Duration;
+
+use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _, phc::PasswordHash};
+use argon2::{Algorithm, Argon2, Params, Version};
+use atlas_access::seal::{is_sealed, seal};
+use atlas_mirror::Id;
+use ring::hmac;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Code, OAuthError};
+use crate::server::{Server, named};
+
+/// Memory in KiB, and passes: what OWASP advises for argon2id.
+const MEMORY: u32 = 19_456;
+const PASSES: u32 = 2;
+/// Fewest characters of a passphrase, and most bytes.
+pub const MIN_PASSPHRASE: usize = 12;
+/// Most bytes of a passphrase.
+pub const MAX_PASSPHRASE: usize = 512;
+/// Seconds that a one-time code is for, and its digits.
+const STEP: i64 = 30;
+const DIGITS: usize = 6;
+/// The time over which tries are counted, and how many are free.
+const WINDOW: Duration = Duration::from_secs(15 * 60);
+const FREE: usize = 5;
+/// Longest wait, in seconds.
+const LONGEST_WAIT: i64 = 60;
+const DEVICE: &str = "oauth browser";
+
+/// The outcome of a try to sign in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The person signed in.
+    SignedIn,
+    /// The passphrase or the code is wrong; it is not told which.
+    Wrong,
+    /// Too many tries: the next one is looked at in so many seconds.
+    Wait(i64),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Attempt {}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct CodeUse {
+    by: Id,
+}
+
+/// The hash of a passphrase, as a PHC string.
+///
+/// # Errors
+/// When it is too short or too long, or there is no randomness.
+pub fn hash_passphrase(passphrase: &str) -> Result<String, String> {
+    let is_long = passphrase.chars().count() >= MIN_PASSPHRASE && passphrase.len() <= MAX_PASSPHRASE;
+    if !is_long {
+        return Err(format!("a passphrase has at least {MIN_PASSPHRASE} characters, and at most {MAX_PASSPHRASE} bytes"));
+    }
+    let salt = Id::random().map_err(|error| error.to_string())?.to_string();
+    let params = Params::new(MEMORY, PASSES, 1, None).map_err(|error| error.to_string())?;
+    let hasher = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+    let hash: PasswordHash = hasher
+        .hash_password_with_salt(passphrase.as_bytes(), salt.as_bytes())
+        .map_err(|error| error.to_string())?;
+    Ok(hash.to_string())
+}
+
+/// Whether `passphrase` is the one with this hash. It takes the same time for every one.
+fn is_passphrase(hash: &str, passphrase: &str) -> bool {
+    Argon2::default().verify_password(passphrase.as_bytes(), hash).is_ok()
+}
+
+/// The one-time code of the step `step`, which has 30 seconds, since 1970.
+#[must_use]
+pub fn code_at(secret: &[u8], step: i64) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, secret);
+    let tag = hmac::sign(&key, &step.to_be_bytes());
+    let bytes = tag.as_ref();
+    let offset = usize::from(bytes.last().copied().unwrap_or_default() & 15);
+    let four = bytes.get(offset..offset + 4).unwrap_or_default();
+    let number = four.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte)) & 0x7fff_ffff;
+    format!("{:0DIGITS$}", number % 1_000_000)
+}
+
+/// The step that `code` is of, if it is valid now: the one before and the one after are, since clocks differ.
+fn step_of(secret: &[u8], code: &str, now: i64) -> Option<i64> {
+    let code: String = code.chars().filter(|c| !c.is_whitespace()).collect();
+    let step = now.div_euclid(STEP);
+    (step - 1..=step + 1).filter(|step| code_at(secret, *step) == code).last()
+}
+
+/// The address that sets up an app for one-time codes.
+#[must_use]
+pub fn code_app_address(secret: &[u8], person: &str, issuer: &str) -> String {
+    let encoded = |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
+    let (issuer, person) = (encoded(issuer), encoded(person));
+    format!("otpauth://totp/{issuer}:{person}?secret={}&issuer={issuer}", base32(secret))
+}
+
+/// Base32 (RFC 4648) without padding.
+fn base32(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    let bit = |index: usize| bytes.get(index / 8).map_or(0, |byte| byte >> (7 - index % 8) & 1);
+    let letters = (0..(bytes.len() * 8).div_ceil(5)).filter_map(|group| {
+        let value = (0..5).fold(0_u8, |value, at| value << 1 | bit(group * 5 + at));
+        LETTERS.get(usize::from(value)).map(|letter| char::from(*letter))
+    });
+    letters.collect()
+}
+
+impl Server<'_> {
+    /// A try to sign in from `address`, a pseudonym, by a browser that shows `browser`. Three requests, and one for a one-time code.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn sign_in(
+        &self,
+        passphrase: &str,
+        code: &str,
+        address: &str,
+        browser: Option<&str>,
+    ) -> Result<Outcome, OAuthError> {
+        self.mirror.check_writes_once().await?;
+        let whose = browser.and_then(|browser| self.known_browser(browser)).unwrap_or(address);
+        if let Some(seconds) = self.wait(whose).await? {
+            return Ok(Outcome::Wait(seconds));
+        }
+        let authority = &self.issuer.authority;
+        let (hash, passphrase) = (authority.passphrase.clone(), passphrase.to_owned());
+        let is_short = passphrase.len() <= MAX_PASSPHRASE;
+        // It takes a processor for a while.
+        let known = tokio::task::spawn_blocking(move || is_short && is_passphrase(&hash, &passphrase)).await;
+        let known = known.map_err(|error| OAuthError {
+            internal: Some(error.to_string()),
+            ..OAuthError::new(Code::ServerError, "this service cannot check passphrases now")
+        })?;
+        let is_coded = match &authority.totp {
+            None => true,
+            Some(secret) => match step_of(secret, code, self.now.as_second()) {
+                // A code that somebody looked at over a shoulder is good for nothing any more.
+                Some(step) if known => self.use_code(step).await?,
+                _ => false,
+            },
+        };
+        Ok(if known && is_coded { Outcome::SignedIn } else { Outcome::Wrong })
+    }
+
+    /// How long the next try has to wait, in seconds. This one counts.
+    async fn wait(&self, whose: &str) -> Result<Option<i64>, OAuthError> {
+        let now = self.now.as_millisecond();
+        let folder = named("attempts", whose);
+        let name = format!("{now:015}-{}", (self.random)()?);
+        self.mirror.create_state_if_absent(&format!("{folder}/{name}"), &Attempt {}).await?;
+        let since = now - i64::try_from(WINDOW.as_millis()).unwrap_or(i64::MAX);
+        let all = self.mirror.list_state(&folder, Some(&format!("{since:015}"))).await?;
+        let others: Vec<i64> = all
+            .iter()
+            .filter(|other| other.name != name)
+            .filter_map(|other| other.name.split_once('-')?.0.parse().ok())
+            .collect();
+        let Some(last) = others.iter().max().filter(|_| others.len() >= FREE) else { return Ok(None) };
+        let doublings = u32::try_from(others.len() - FREE).unwrap_or(u32::MAX).min(6);
+        let wait = (1_i64 << doublings).min(LONGEST_WAIT);
+        let waited = (now - last).max(0) / 1000;
+        if waited >= wait {
+            return Ok(None);
+        }
+        // One that is not looked at makes the next wait no longer.
+        self.mirror.delete_state(&format!("{folder}/{name}")).await?;
+        Ok(Some(wait - waited))
+    }
+
+    /// Uses up the one-time code of `step`.
+    async fn use_code(&self, step: i64) -> Result<bool, OAuthError> {
+        let own = CodeUse { by: (self.random)()? };
+        let first = self.mirror.get_or_create_state(&named("one-time", step), &own).await?;
+        Ok(first.is_none_or(|first| first == own))
+    }
+
+    /// What a browser shows from now on, so that others' tries are not counted as its own.
+    ///
+    /// # Errors
+    /// When there is no randomness.
+    pub fn new_browser(&self) -> Result<String, OAuthError> {
+        let id = (self.random)()?.to_string();
+        let sealed = seal(&self.issuer.authority.secret, &[DEVICE], &id);
+        Ok(format!("{id}.{sealed}"))
+    }
+
+    /// The browser that shows this, if the person signed in with it before.
+    fn known_browser<'t>(&self, shown: &'t str) -> Option<&'t str> {
+        let (id, sealed) = shown.split_once('.')?;
+        let is_known = id.parse::<Id>().is_ok() && is_sealed(&self.issuer.authority.secret, &[DEVICE], id, sealed);
+        is_known.then_some(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_those_of_the_standard() {
+        let secret = b"12345678901234567890";
+        for (time, code) in [(59, "287082"), (1_111_111_109, "081804"), (1_234_567_890, "005924"), (20_000_000_000, "353130")] {
+            assert_eq!(code_at(secret, time / STEP), code);
+            for (other, is_valid) in [(time - 31, true), (time, true), (time + 31, true), (time + 91, false), (time - 91, false)] {
+                assert_eq!(step_of(secret, code, other).is_some(), is_valid, "{code} at {other}");
+            }
+        }
+        assert_eq!(step_of(secret, "", 59), None);
+        assert!(step_of(secret, "287 082", 59).is_some());
+        assert_eq!(base32(b"foobar"), "MZXW6YTBOI");
+        assert!(code_app_address(secret, "ada", "notes.example").starts_with("otpauth://totp/notes%2Eexample:ada?secret=GEZDGNBV"));
+    }
+
+    #[test]
+    fn a_passphrase_is_known_by_its_hash() {
+        let hash = hash_passphrase("correct horse battery").unwrap();
+        assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
+        assert!(is_passphrase(&hash, "correct horse battery"));
+        for other in ["", "correct horse", "Correct horse battery"] {
+            assert!(!is_passphrase(&hash, other), "{other}");
+        }
+        assert!(hash_passphrase("too short").is_err() && hash_passphrase(&"x".repeat(600)).is_err());
+    }
+}

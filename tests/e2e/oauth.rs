@@ -1,0 +1,8 @@
+//! The deployment's own authorization server: from a request without a token to a call with one, and everything that must not work.
+
+mod costs;
+mod devices;
+mod flow;
+mod life;
+mod site;
+mod threats;
