@@ -3,6 +3,7 @@
 mod alerts;
 mod announce;
 mod app_requests;
+mod authority_file;
 mod bar;
 #[cfg(feature = "init")]
 mod bucket;

@@ -14,12 +14,20 @@ use crate::once::StateObject;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Folders, and how old objects in them are deleted. They have no effect a day before, since clocks differ.
-const FOLDERS: [(&str, Duration); 7] = [
+const FOLDERS: [(&str, Duration); 14] = [
     // Requests to an app and what came of them answer calls with keys, and so are kept as long as claims.
     ("app", CLAIMS_KEPT),
     ("approvals", DAY.saturating_mul(2)),
     ("captures", DAY.saturating_mul(31)),
     ("confirmations", DAY.saturating_mul(2)),
+    // Of the authorization server: tries to sign in and codes work for minutes, refresh tokens for 60 days, grants for a year.
+    ("oauth/attempts", DAY.saturating_mul(2)),
+    ("oauth/codes", DAY.saturating_mul(2)),
+    ("oauth/devices", DAY.saturating_mul(2)),
+    ("oauth/grants", DAY.saturating_mul(368)),
+    ("oauth/one-time", DAY.saturating_mul(2)),
+    ("oauth/refresh", DAY.saturating_mul(62)),
+    ("oauth/user-codes", DAY.saturating_mul(2)),
     // Sessions of the page, which end before, and the links that begin them.
     ("pages", DAY.saturating_mul(2)),
     ("throttle", DAY.saturating_mul(2)),

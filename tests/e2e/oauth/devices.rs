@@ -1,1 +1,77 @@
-//! x
+//! A terminal gets tokens by a code that the person types in.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::clock;
+
+use super::site::{MCP, Person, Site, error_of, field, page, text};
+
+const KIND: &str = "urn:ietf:params:oauth:grant-type:device_code";
+
+async fn begun(site: &Site, id: &str) -> Value {
+    let fields = [("client_id", id), ("scope", "read:vault write:vault"), ("resource", MCP)];
+    site.post("/oauth/device_authorization", &fields).await.ok()
+}
+
+async fn polled(site: &Site, id: &str, begun: &Value) -> crate::support::deployment::Reply {
+    let fields = [("grant_type", KIND), ("client_id", id), ("device_code", text(begun, "device_code"))];
+    site.post("/oauth/token", &fields).await
+}
+
+async fn decided(person: &Person<'_>, begun: &Value, decision: &str) -> String {
+    let uri = format!("/ui/device?user_code={}", text(begun, "user_code").to_lowercase());
+    let asked = page(&person.get(&uri).await);
+    assert!(asked.contains("in your own terminal"), "{asked}");
+    let (token, code) = (field(&asked, "form_token"), field(&asked, "user_code"));
+    let fields = [
+        ("form_token", token.as_str()),
+        ("user_code", &code),
+        ("vault", "main"),
+        ("time", "86400"),
+        ("scope", "read:vault"),
+        ("decision", decision),
+    ];
+    String::from_utf8_lossy(&person.form("/ui/device", &fields).await.body).into_owned()
+}
+
+#[tokio::test]
+async fn a_terminal_waits_for_the_person() {
+    let site = Site::new().await;
+    let id = site.registered().await;
+    let mut person = Person::at(&site.client);
+    person.signs_in().await;
+    let device = begun(&site, &id).await;
+    assert_eq!(error_of(&polled(&site, &id, &device).await), "authorization_pending");
+    assert!(decided(&person, &device, "allow").await.contains("Go on in the terminal"));
+    let other = site.registers(&serde_json::json!({ "redirect_uris": ["https://evil.example/"] })).await;
+    assert_eq!(error_of(&polled(&site, &other, &device).await), "invalid_grant");
+    let tokens = polled(&site, &id, &device).await.ok();
+    assert_eq!(tokens["scope"], "read:vault");
+    assert_eq!(site.call(text(&tokens, "access_token")).await, 200);
+    // Once: the second time somebody else has the code.
+    assert_eq!(error_of(&polled(&site, &id, &device).await), "invalid_grant");
+    assert_eq!(error_of(&site.refreshed(&id, text(&tokens, "refresh_token")).await), "invalid_grant");
+    assert!(decided(&person, &device, "deny").await.contains("decided before"));
+}
+
+#[tokio::test]
+async fn a_terminal_is_told_no_and_that_it_took_too_long() {
+    let site = Site::new().await;
+    let id = site.registered().await;
+    let mut person = Person::at(&site.client);
+    person.signs_in().await;
+    let device = begun(&site, &id).await;
+    decided(&person, &device, "deny").await;
+    assert_eq!(error_of(&polled(&site, &id, &device).await), "access_denied");
+    let device = begun(&site, &id).await;
+    clock::pass(Duration::from_secs(601));
+    assert_eq!(error_of(&polled(&site, &id, &device).await), "expired_token");
+    let late = page(&person.get(&format!("/ui/device?user_code={}", text(&device, "user_code"))).await);
+    assert!(late.contains("not known"), "{late}");
+    for typed in ["", "BCDF", "BCDFGHJK", "%3Cscript%3E"] {
+        let shown = page(&person.get(&format!("/ui/device?user_code={typed}")).await);
+        assert!(shown.contains("The code that the terminal shows") && !shown.contains("<script>"), "{shown}");
+    }
+}

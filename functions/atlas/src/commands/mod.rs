@@ -2,6 +2,7 @@
 
 mod approvals;
 mod approve;
+mod auth;
 mod clients;
 mod completions;
 mod config;
@@ -80,6 +81,8 @@ pub(crate) enum Command {
     Where(where_is::Arguments),
     /// List the clients that may write through `atlas up`, add one, or revoke one's token
     Clients(clients::Arguments),
+    /// Set up signing in by OAuth, and list or revoke what clients were allowed
+    Auth(auth::Arguments),
     /// Make a token for trials
     Token(token::Arguments),
     /// Show the agents' calls that wait for you, with the changes of each, and decide on them
@@ -141,6 +144,7 @@ impl Command {
             Self::Export(arguments) => export::run(arguments).await,
             Self::Restore(arguments) => restore::run(arguments).await,
             Self::Log(arguments) => log::run(arguments).await,
+            Self::Auth(arguments) => auth::run(arguments).await,
             Self::Token(arguments) => token::run(arguments),
             Self::Ui(arguments) => ui::run(arguments).await,
             Self::Approvals(arguments) => approvals::run(arguments).await,
