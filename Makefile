@@ -14,7 +14,7 @@ SECONDS ?= 60
 EVAL ?= $(wildcard ../shared/eval)
 export VAULT PORT STORE ARCH
 
-FUNCTIONS := context find search query note bridge mcp ui
+FUNCTIONS := context find search query note bridge mcp ui auth
 TOOLS := target/tools
 MINIO_VERSION := v0.0.0-20260212201848-7aac2a2c5b7c
 DENY_VERSION := 0.20.2

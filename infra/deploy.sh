@@ -22,6 +22,15 @@ for function in "$@"; do
     fail "target/lambda/$function/bootstrap.zip is missing; run: make package ARCH=$arch"
 done
 
+# Where the deployment gives tokens itself, its own keys are those that tokens are checked against.
+if [ -n "${ATLAS_OAUTH_KEYS_FILE:-}" ]; then
+  [ -n "${ATLAS_RESOURCE:-}" ] || fail "set ATLAS_RESOURCE to the address that clients use, such as https://notes.example.org"
+  command -v atlas >/dev/null || fail "atlas is missing; run: make install"
+  ATLAS_JWKS=${ATLAS_JWKS:-$(atlas auth keys)}
+  ATLAS_AUTHORIZATION_SERVERS=${ATLAS_AUTHORIZATION_SERVERS:-$ATLAS_RESOURCE}
+  oauth_keys=$(cat "$ATLAS_OAUTH_KEYS_FILE")
+fi
+
 case $where in
 aws)
   command -v sam >/dev/null || fail "the SAM command line is missing; run: make setup-infra"
@@ -32,7 +41,7 @@ aws)
   sam deploy --template-file infra/template.yaml --stack-name "${STACK:-atlas}" \
     --capabilities CAPABILITY_IAM --resolve-s3 --no-fail-on-empty-changeset \
     --parameter-overrides "Architecture=$arch" "JwtSecret=${ATLAS_JWT_SECRET:-}" "Jwks=${ATLAS_JWKS:-}" \
-    "ObsidianSecret=${ATLAS_OBSIDIAN_SECRET:-}" \
+    "OauthKeys=${oauth_keys:-}" "ObsidianSecret=${ATLAS_OBSIDIAN_SECRET:-}" \
     "JwtIssuer=${ATLAS_JWT_ISSUER:-}" "JwtAudience=${ATLAS_JWT_AUDIENCE:-}" \
     "Resource=${ATLAS_RESOURCE:-}" \
     "AuthorizationServers=${ATLAS_AUTHORIZATION_SERVERS:-}" "ConfigKey=${CONFIG_KEY:-}"

@@ -4,5 +4,5 @@ mod costs;
 mod devices;
 mod flow;
 mod life;
-mod site;
+pub(crate) mod site;
 mod threats;

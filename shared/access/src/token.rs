@@ -34,6 +34,8 @@ pub struct Expected {
     pub audiences: Vec<String>,
     /// The same for tokens of the deployment's own authorization server.
     pub own_audiences: Vec<String>,
+    /// The deployment's own authorization server, in whichever process: its tokens name the grant that they are of.
+    pub own_issuer: Option<String>,
     /// Its `alg` is one of these; one of [`ALGORITHMS`] if empty.
     pub algorithms: Vec<String>,
 }
@@ -146,7 +148,8 @@ impl Verifier {
         if is_in_our_name || key.issuer.is_some() && claims.iss != key.issuer {
             return Err(Refused::Invalid);
         }
-        let grant = claims.grant.take().filter(|_| key.is_own);
+        let is_ours = claims.iss.is_some() && claims.iss == self.expected.own_issuer;
+        let grant = claims.grant.take().filter(|_| key.is_own || is_ours);
         Ok(caller(claims)?.by_grant(grant))
     }
 

@@ -1,19 +1,47 @@
 //! Finds the client of an id.
 
+use atlas_outbound::Url;
 use atlas_web::App;
 
-use crate::client::{Client, registered};
+use crate::client::{Client, Metadata, registered};
 use crate::error::{Code, OAuthError};
 use crate::redirect;
 use crate::server::Server;
+
+/// Longest address of a metadata document, in bytes.
+const MAX_ADDRESS: usize = 512;
 
 /// The client with this id: one that registered itself, or one whose metadata is at an address.
 ///
 /// # Errors
 /// [`Code::InvalidClient`].
-pub async fn client_of(_app: &App, server: &Server<'_>, id: &str) -> Result<Client, OAuthError> {
+pub async fn client_of(app: &App, server: &Server<'_>, id: &str) -> Result<Client, OAuthError> {
+    if id.starts_with("https://") && server.issuer.options.client_metadata_documents {
+        return published(app, id).await;
+    }
     let unknown = || OAuthError::new(Code::InvalidClient, "this client is not known here: it has to register again");
     registered(&server.issuer.authority.secret, id).ok_or_else(unknown)
+}
+
+/// The client whose metadata is at the address `id`.
+async fn published(app: &App, id: &str) -> Result<Client, OAuthError> {
+    let wrong = |text: &str| OAuthError::new(Code::InvalidClient, text);
+    let url = id.parse::<Url>().ok().filter(|_| id.len() <= MAX_ADDRESS);
+    // In one spelling alone, so that no two ids are one client.
+    let is_plain = |url: &Url| url.as_str() == id && url.path().len() > 1 && url.query().is_none() && url.fragment().is_none();
+    let url = url.filter(is_plain).ok_or_else(|| wrong("client_id: write the address of a document, with a path, without ? and #"))?;
+    let bytes = app.documents.get(&url).await.map_err(|error| OAuthError {
+        internal: Some(error.to_string()),
+        ..wrong("the metadata document of this client could not be fetched")
+    })?;
+    let metadata: Metadata =
+        serde_json::from_slice(&bytes).map_err(|_| wrong("the metadata document of this client is not one"))?;
+    if metadata.client_id.as_deref() != Some(id) {
+        return Err(wrong("the metadata document has another client_id than its address"));
+    }
+    metadata.check()?;
+    let host = url.host_str().map(str::to_owned);
+    Ok(Client { id: id.to_owned(), name: metadata.name(), redirect_uris: metadata.redirect_uris, host })
 }
 
 impl Client {

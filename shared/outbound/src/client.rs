@@ -1,7 +1,7 @@
 //! Sends a request within a policy.
 
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,6 +10,7 @@ use reqwest::{Method, StatusCode, Url, redirect};
 
 use crate::error::{Error, failed};
 use crate::origin::Origin;
+use crate::public::Public;
 use crate::trust::Trust;
 
 /// Time to connect, where the policy gives more for the whole.
@@ -24,7 +25,7 @@ const USER_AGENT: &str = concat!("atlas-mirror/", env!("CARGO_PKG_VERSION"));
 #[derive(Clone, Debug)]
 pub struct Policy {
     /// Where requests may go.
-    pub origins: Vec<Origin>,
+    pub reach: Reach,
     /// Which certificates are believed.
     pub trust: Trust,
     /// Most time from the request to the end of the answer.
@@ -33,14 +34,27 @@ pub struct Policy {
     pub max_bytes: usize,
 }
 
+/// Where requests may go.
+#[derive(Clone, Debug)]
+pub enum Reach {
+    /// To these origins, which a configuration names.
+    Origins(Vec<Origin>),
+    /// To public addresses, which strangers name.
+    Public(Public),
+}
+
 impl Policy {
-    /// Refuses an address that is not of one of the origins, or holds credentials.
+    /// Refuses an address that requests may not go to, or that holds credentials.
     fn check(&self, url: &Url) -> Result<(), Error> {
         if !url.username().is_empty() || url.password().is_some() {
             return Err(Error::Refused("an address must not hold credentials"));
         }
         let origin = Origin::of(url).ok_or(Error::Refused("only HTTP is spoken"))?;
-        if self.origins.contains(&origin) { Ok(()) } else { Err(Error::Refused("no configured service is there")) }
+        match &self.reach {
+            Reach::Public(public) => public.check(url),
+            Reach::Origins(origins) if origins.contains(&origin) => Ok(()),
+            Reach::Origins(_) => Err(Error::Refused("no configured service is there")),
+        }
     }
 }
 
@@ -152,6 +166,11 @@ fn build(policy: &Policy) -> Option<reqwest::Client> {
     let client = client.no_proxy().referer(false).redirect(redirect::Policy::none()).user_agent(USER_AGENT);
     let client = client.http1_max_headers(MAX_HEADERS).pool_idle_timeout(IDLE_TIME);
     let client = client.connect_timeout(CONNECT_TIME.min(policy.max_time));
+    let client = match &policy.reach {
+        // A kept connection would be to what the name led to before.
+        Reach::Public(public) => client.https_only(true).pool_max_idle_per_host(0).dns_resolver(Arc::new(public.clone())),
+        Reach::Origins(_) => client,
+    };
     let client = match policy.trust.config().ok()? {
         Some(config) => client.tls_backend_preconfigured(config),
         None => client,

@@ -3,6 +3,7 @@
 use std::error::Error as Cause;
 use std::io;
 
+use crate::public::NotPublic;
 use crate::trust::{Fingerprint, Unpinned};
 
 /// Why there is no answer. None of these holds the address, a header or a body.
@@ -44,6 +45,9 @@ pub(crate) fn failed(error: &reqwest::Error) -> Error {
     let causes = || std::iter::successors(error.source(), |cause| (*cause).source());
     if let Some(fault) = causes().find_map(fault_of_tls) {
         return fault;
+    }
+    if causes().any(|cause| cause.is::<NotPublic>()) {
+        return Error::Refused("its name leads to an address that is not public");
     }
     if error.is_connect() {
         Error::Unreachable

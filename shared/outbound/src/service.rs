@@ -8,7 +8,7 @@ use bytes::Bytes;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Method, Url};
 
-use crate::client::{Answer, Client, Policy, Request};
+use crate::client::{Answer, Client, Policy, Reach, Request};
 use crate::error::Error;
 use crate::key::Key;
 use crate::origin::Origin;
@@ -63,7 +63,7 @@ impl Service {
         if let Ok(mut segments) = base.path_segments_mut() {
             segments.pop_if_empty();
         }
-        let policy = Policy { origins: vec![origin], trust, max_time, max_bytes };
+        let policy = Policy { reach: Reach::Origins(vec![origin]), trust, max_time, max_bytes };
         Ok(Self { client: Arc::new(Client::new(policy)), base, key })
     }
 

@@ -106,7 +106,7 @@ fn client(client: &Client, redirect_uri: &str) -> Markup {
     html! {
         p.lead { strong { (place) } " wants to use your notes." }
         @if client.host.is_some() {
-            p.hint { "Its name, " strong { (client.name) } ", is in a document that " (place) " publishes." }
+            p.hint { "Its name, " q { (client.name) } ", is in a document that " (place) " publishes. The answer goes to " strong { (redirect::place(redirect_uri)) } " and nowhere else." }
         } @else {
             p.hint {
                 "The answer goes to " strong { (place) } " and nowhere else."

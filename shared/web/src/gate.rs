@@ -48,6 +48,7 @@ struct Guard {
     verifier: Verifier,
     resource: Option<String>,
     authorization_servers: Vec<String>,
+    has_issuer: bool,
     issuer: Option<Arc<Issuer>>,
     check_revocation: bool,
 }
@@ -95,11 +96,15 @@ impl Gate {
                 (keys.with_own(&issuer.address, &issuer.authority.keys), addresses(&issuer.address))
             }
         };
-        let expected = Expected { audiences, own_audiences, algorithms: algorithms.clone() };
+        let base = resource.as_deref().map(|resource| resource.trim_end_matches('/'));
+        let own_issuer = base.filter(|base| authorization_servers.iter().any(|server| server.trim_end_matches('/') == *base));
+        let own_issuer = own_issuer.map(str::to_owned);
+        let expected = Expected { audiences, own_audiences, own_issuer: own_issuer.clone(), algorithms: algorithms.clone() };
         Ok(Self(Credentials::Tokens(Arc::new(Guard {
             verifier: Verifier::new(keys, expected),
             resource: resource.clone(),
             authorization_servers,
+            has_issuer: own_issuer.is_some(),
             issuer,
             check_revocation: settings.tokens.check_revocation,
         }))))
@@ -114,11 +119,7 @@ impl Gate {
     /// Whether the deployment has an authorization server of its own, in this process or another.
     #[must_use]
     pub fn has_issuer(&self) -> bool {
-        let is_own = |guard: &Guard| {
-            let base = guard.resource.as_deref().map(|resource| resource.trim_end_matches('/'));
-            base.is_some_and(|base| guard.authorization_servers.iter().any(|server| server.trim_end_matches('/') == base))
-        };
-        self.guard().is_some_and(is_own)
+        self.guard().is_some_and(|guard| guard.has_issuer)
     }
 
     /// The grant whose revocation a request of `caller` has to look for.

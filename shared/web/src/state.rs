@@ -7,6 +7,7 @@ pub use atlas_access::visibility::Offer;
 use atlas_mirror::{Store, VaultId};
 use atlas_ops::about::{self, InvalidConfiguration};
 use atlas_ops::{Atlas, Entry, Limits};
+use atlas_outbound::Documents;
 use atlas_tools::facade::Facade;
 use jiff::Timestamp;
 
@@ -49,6 +50,8 @@ pub struct App {
     /// Exports requests as spans.
     #[cfg(feature = "otlp")]
     pub spans: Option<crate::otlp::Spans>,
+    /// Fetches what strangers publish, where the configuration allows that.
+    pub documents: Arc<Documents>,
     /// The current configuration.
     pub configured: Configured,
 }
@@ -131,6 +134,7 @@ impl App {
             asked_by: None,
             #[cfg(feature = "otlp")]
             spans: None,
+            documents: Arc::default(),
             configured: Configured { version: deployed.version, checks_hosts: false, reloader },
         }
     }

@@ -20,17 +20,17 @@ use crate::support::clock;
 use crate::support::deployment::{Client, Deployment, Reply, settings};
 use crate::support::tokens::{bearer, send};
 
-pub(super) const HOST: &str = "notes.example.org";
-pub(super) const BASE: &str = "https://notes.example.org";
-pub(super) const MCP: &str = "https://notes.example.org/mcp";
-pub(super) const CALLBACK: &str = "https://claude.ai/api/mcp/auth_callback";
-pub(super) const PASSPHRASE: &str = "correct horse battery staple";
-pub(super) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-pub(super) const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+pub(crate) const HOST: &str = "notes.example.org";
+pub(crate) const BASE: &str = "https://notes.example.org";
+pub(crate) const MCP: &str = "https://notes.example.org/mcp";
+pub(crate) const CALLBACK: &str = "https://claude.ai/api/mcp/auth_callback";
+pub(crate) const PASSPHRASE: &str = "correct horse battery staple";
+pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+pub(crate) const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 const CODE_SECRET: &[u8] = b"12345678901234567890";
 
 /// The secrets of the server, with a one-time code.
-pub(super) static AUTHORITY: LazyLock<AuthorityDocument> = LazyLock::new(|| AuthorityDocument {
+pub(crate) static AUTHORITY: LazyLock<AuthorityDocument> = LazyLock::new(|| AuthorityDocument {
     person: "ada".to_owned(),
     passphrase: hash_passphrase(PASSPHRASE).unwrap(),
     totp: Some("MTIzNDU2Nzg5MDEyMzQ1Njc4OTA=".to_owned()),
@@ -39,18 +39,18 @@ pub(super) static AUTHORITY: LazyLock<AuthorityDocument> = LazyLock::new(|| Auth
 });
 
 /// The deployment.
-pub(super) struct Site {
-    pub(super) deployment: Deployment,
-    pub(super) client: Client,
+pub(crate) struct Site {
+    pub(crate) deployment: Deployment,
+    pub(crate) client: Client,
 }
 
 impl Site {
-    pub(super) async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         Self::with(json!({})).await
     }
 
     /// One whose configuration has these fields of `auth`.
-    pub(super) async fn with(auth: Value) -> Self {
+    pub(crate) async fn with(auth: Value) -> Self {
         let vault = VaultBuilder::new()
             .note("Projects/Boat/plan.md", "# Plan\n\nPaint the lighthouse.\n")
             .note("private.md", "the lighthouse is mine\n");
@@ -60,54 +60,54 @@ impl Site {
     }
 
     /// Another instance over the same store.
-    pub(super) async fn other(&self) -> Client {
+    pub(crate) async fn other(&self) -> Client {
         process(&self.deployment, &AUTHORITY, &json!({})).await
     }
 
-    pub(super) async fn registered(&self) -> String {
+    pub(crate) async fn registered(&self) -> String {
         self.registers(&json!({ "redirect_uris": [CALLBACK], "client_name": "Claude" })).await
     }
 
-    pub(super) async fn registers(&self, metadata: &Value) -> String {
+    pub(crate) async fn registers(&self, metadata: &Value) -> String {
         let reply = send(&self.client, "POST", "/oauth/register", &[], metadata).await;
         assert_eq!(reply.status, 201, "{reply:?}");
         reply.json()["client_id"].as_str().unwrap().to_owned()
     }
 
     /// Posts a form to one of the server's routes.
-    pub(super) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Reply {
+    pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Reply {
         post(&self.client, path, fields).await
     }
 
     /// The tokens that the person gives a client for what they choose on the page.
-    pub(super) async fn tokens(&self, id: &str, choice: &[(&str, &str)]) -> Value {
+    pub(crate) async fn tokens(&self, id: &str, choice: &[(&str, &str)]) -> Value {
         let mut person = Person::at(&self.client);
         person.signs_in().await;
         let code = person.allows(id, choice).await;
         self.redeemed(id, &code).await.ok()
     }
 
-    pub(super) async fn redeemed(&self, id: &str, code: &str) -> Reply {
+    pub(crate) async fn redeemed(&self, id: &str, code: &str) -> Reply {
         redeemed(&self.client, id, code).await
     }
 
-    pub(super) async fn refreshed(&self, id: &str, refresh: &str) -> Reply {
+    pub(crate) async fn refreshed(&self, id: &str, refresh: &str) -> Reply {
         let fields = [("grant_type", "refresh_token"), ("client_id", id), ("refresh_token", refresh)];
         self.post("/oauth/token", &fields).await
     }
 
     /// The status of a call with `token`.
-    pub(super) async fn call(&self, token: &str) -> u16 {
+    pub(crate) async fn call(&self, token: &str) -> u16 {
         self.find(token).await.status.as_u16()
     }
 
-    pub(super) async fn find(&self, token: &str) -> Reply {
+    pub(crate) async fn find(&self, token: &str) -> Reply {
         send(&self.client, "POST", "/find", &[bearer(token)], &json!({ "term": "lighthouse" })).await
     }
 }
 
 /// A process with the secrets `authority`, whose configuration has these fields of `auth`.
-pub(super) async fn process(deployment: &Deployment, authority: &AuthorityDocument, auth: &Value) -> Client {
+pub(crate) async fn process(deployment: &Deployment, authority: &AuthorityDocument, auth: &Value) -> Client {
     let variables = [
         ("ATLAS_AUTH", "jwt"),
         ("ATLAS_RESOURCE", BASE),
@@ -120,13 +120,13 @@ pub(super) async fn process(deployment: &Deployment, authority: &AuthorityDocume
     Client::of(app.with_clock(clock::now), requests)
 }
 
-pub(super) async fn post(client: &Client, path: &str, fields: &[(&str, &str)]) -> Reply {
+pub(crate) async fn post(client: &Client, path: &str, fields: &[(&str, &str)]) -> Reply {
     let request = Request::builder().method(Method::POST).uri(path).header("host", HOST);
     let request = request.header("content-type", "application/x-www-form-urlencoded");
     client.send(request.body(Body::from(encoded(fields))).unwrap()).await
 }
 
-pub(super) async fn redeemed(client: &Client, id: &str, code: &str) -> Reply {
+pub(crate) async fn redeemed(client: &Client, id: &str, code: &str) -> Reply {
     let fields = [
         ("grant_type", "authorization_code"),
         ("client_id", id),
@@ -140,28 +140,28 @@ pub(super) async fn redeemed(client: &Client, id: &str, code: &str) -> Reply {
 
 /// The error of a reply that is one.
 #[track_caller]
-pub(super) fn error_of(reply: &Reply) -> String {
+pub(crate) fn error_of(reply: &Reply) -> String {
     assert!(!reply.status.is_success(), "{}", String::from_utf8_lossy(&reply.body));
     reply.json()["error"].as_str().unwrap().to_owned()
 }
 
 #[track_caller]
-pub(super) fn text<'v>(tokens: &'v Value, name: &str) -> &'v str {
+pub(crate) fn text<'v>(tokens: &'v Value, name: &str) -> &'v str {
     tokens[name].as_str().unwrap_or_else(|| panic!("no {name} in {tokens}"))
 }
 
 /// A person with a browser.
-pub(super) struct Person<'a> {
+pub(crate) struct Person<'a> {
     client: &'a Client,
     cookies: RefCell<BTreeMap<String, String>>,
 }
 
 impl<'a> Person<'a> {
-    pub(super) fn at(client: &'a Client) -> Self {
+    pub(crate) fn at(client: &'a Client) -> Self {
         Self { client, cookies: RefCell::default() }
     }
 
-    pub(super) async fn send(&self, method: &str, uri: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+    pub(crate) async fn send(&self, method: &str, uri: &str, headers: &[(&str, &str)], body: &str) -> Reply {
         let mut request = Request::builder().method(method).uri(uri).header("host", HOST).header("accept", "text/html");
         let cookies: Vec<String> = self.cookies.borrow().iter().map(|(name, value)| format!("{name}={value}")).collect();
         if !cookies.is_empty() {
@@ -181,29 +181,29 @@ impl<'a> Person<'a> {
         reply
     }
 
-    pub(super) async fn get(&self, uri: &str) -> Reply {
+    pub(crate) async fn get(&self, uri: &str) -> Reply {
         self.send("GET", uri, &[], "").await
     }
 
     /// Sends a form from a page of this site.
-    pub(super) async fn form(&self, uri: &str, fields: &[(&str, &str)]) -> Reply {
+    pub(crate) async fn form(&self, uri: &str, fields: &[(&str, &str)]) -> Reply {
         self.send("POST", uri, &[("origin", BASE)], &encoded(fields)).await
     }
 
     /// Forgets the session, and is still the same browser.
-    pub(super) fn closes(&self) {
+    pub(crate) fn closes(&self) {
         self.cookies.borrow_mut().retain(|name, _| name.contains("browser"));
     }
 
-    pub(super) fn cookie(&self, part: &str) -> Option<String> {
+    pub(crate) fn cookie(&self, part: &str) -> Option<String> {
         self.cookies.borrow().iter().find(|(name, _)| name.contains(part)).map(|(_, value)| value.clone())
     }
 
-    pub(super) async fn tries(&self, passphrase: &str, code: &str) -> Reply {
+    pub(crate) async fn tries(&self, passphrase: &str, code: &str) -> Reply {
         self.form("/ui/sign-in", &[("passphrase", passphrase), ("code", code), ("next", "/ui/access")]).await
     }
 
-    pub(super) async fn signs_in(&mut self) {
+    pub(crate) async fn signs_in(&mut self) {
         let reply = self.tries(PASSPHRASE, &one_time()).await;
         assert_eq!(reply.status, 303, "{}", String::from_utf8_lossy(&reply.body));
         // The code is used up.
@@ -211,17 +211,17 @@ impl<'a> Person<'a> {
     }
 
     /// The consent page that the client leads to.
-    pub(super) async fn asked(&self, id: &str) -> String {
+    pub(crate) async fn asked(&self, id: &str) -> String {
         page(&self.get(&authorize(id)).await)
     }
 
     /// Decides on the consent page.
-    pub(super) async fn decides(&self, id: &str, fields: &[(&str, &str)]) -> Reply {
+    pub(crate) async fn decides(&self, id: &str, fields: &[(&str, &str)]) -> Reply {
         let asked = self.asked(id).await;
         self.decides_on(&asked, fields).await
     }
 
-    pub(super) async fn decides_on(&self, asked: &str, fields: &[(&str, &str)]) -> Reply {
+    pub(crate) async fn decides_on(&self, asked: &str, fields: &[(&str, &str)]) -> Reply {
         let (token, request) = (field(asked, "form_token"), field(asked, "request"));
         let kept = [("form_token", token.as_str()), ("request", &request), ("vault", "main"), ("time", "2592000")];
         let given = |name: &str| fields.iter().any(|(given, _)| *given == name);
@@ -231,7 +231,7 @@ impl<'a> Person<'a> {
     }
 
     /// Allows it: the code that the client gets.
-    pub(super) async fn allows(&self, id: &str, choice: &[(&str, &str)]) -> String {
+    pub(crate) async fn allows(&self, id: &str, choice: &[(&str, &str)]) -> String {
         let choice: Vec<_> = choice.iter().copied().chain([("decision", "allow")]).collect();
         let reply = self.decides(id, &choice).await;
         parameter(location(&reply), "code")
@@ -239,26 +239,26 @@ impl<'a> Person<'a> {
 }
 
 /// A valid one-time code.
-pub(super) fn one_time() -> String {
+pub(crate) fn one_time() -> String {
     code_at(CODE_SECRET, clock::now().as_second() / 30)
 }
 
 #[track_caller]
-pub(super) fn page(reply: &Reply) -> String {
+pub(crate) fn page(reply: &Reply) -> String {
     let text = String::from_utf8_lossy(&reply.body).into_owned();
     assert_eq!(reply.status, 200, "{text}");
     text
 }
 
 #[track_caller]
-pub(super) fn location(reply: &Reply) -> &str {
+pub(crate) fn location(reply: &Reply) -> &str {
     assert_eq!(reply.status, 303, "{}", String::from_utf8_lossy(&reply.body));
     reply.header("location").unwrap()
 }
 
 /// A parameter of an address.
 #[track_caller]
-pub(super) fn parameter(address: &str, name: &str) -> String {
+pub(crate) fn parameter(address: &str, name: &str) -> String {
     let (_, query) = address.split_once('?').unwrap();
     let pair = query.split('&').filter_map(|pair| pair.split_once('=')).find(|(of, _)| *of == name);
     let (_, value) = pair.unwrap_or_else(|| panic!("no {name} in {address}"));
@@ -267,18 +267,18 @@ pub(super) fn parameter(address: &str, name: &str) -> String {
 
 /// The value of a hidden field of a page.
 #[track_caller]
-pub(super) fn field(page: &str, name: &str) -> String {
+pub(crate) fn field(page: &str, name: &str) -> String {
     let (_, rest) = page.split_once(&format!("name=\"{name}\" value=\"")).unwrap_or_else(|| panic!("no {name}: {page}"));
     rest.split('"').next().unwrap().replace("&amp;", "&")
 }
 
 /// The address that a client leads the browser to.
-pub(super) fn authorize(id: &str) -> String {
+pub(crate) fn authorize(id: &str) -> String {
     authorize_with(id, &[])
 }
 
 /// The same with other parameters; an empty one is left out.
-pub(super) fn authorize_with(id: &str, change: &[(&str, &str)]) -> String {
+pub(crate) fn authorize_with(id: &str, change: &[(&str, &str)]) -> String {
     let mut fields: Vec<(&str, &str)> = vec![
         ("response_type", "code"),
         ("client_id", id),
@@ -298,7 +298,7 @@ pub(super) fn authorize_with(id: &str, change: &[(&str, &str)]) -> String {
     format!("/ui/authorize?{}", encoded(&fields))
 }
 
-pub(super) fn encoded(fields: &[(&str, &str)]) -> String {
+pub(crate) fn encoded(fields: &[(&str, &str)]) -> String {
     let text = |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
     fields.iter().map(|(name, value)| format!("{name}={}", text(value))).collect::<Vec<_>>().join("&")
 }

@@ -58,7 +58,7 @@ fn no_unit_stops_a_vault_on_a_local_disk() {
 #[test]
 fn containers_run_as_the_owner_of_the_vault_and_are_reached_from_this_machine() {
     let compose = compose();
-    for service in ["sync", "serve"] {
+    for service in ["sync", "auth", "serve"] {
         assert_eq!(compose["services"][service]["user"], "${VAULT_OWNER:-1000:1000}", "{service}");
     }
     for (name, service) in compose["services"].as_object().unwrap() {
@@ -67,7 +67,10 @@ fn containers_run_as_the_owner_of_the_vault_and_are_reached_from_this_machine() 
     }
     let serve = &compose["services"]["serve"];
     assert_eq!(serve["environment"]["ATLAS_AUTH"], "jwt");
-    assert_eq!(serve["depends_on"]["secret"]["condition"], "service_completed_successfully");
+    // A public name gives tokens itself.
+    assert_eq!(serve["environment"]["ATLAS_OAUTH_KEYS_FILE"], "/secret/auth.json");
+    assert_eq!(serve["depends_on"]["auth"]["condition"], "service_completed_successfully");
+    assert_eq!(compose["services"]["auth"]["depends_on"]["secret"]["condition"], "service_completed_successfully");
 }
 
 /// The step of `compose.yaml` at each start, in a folder: [`None`] if this user may not change a file's owner.

@@ -303,6 +303,12 @@ fn requests(function: &str) -> Vec<(&'static str, &'static str, Value)> {
             call("search_text", json!({ "query": "lighthouse" })),
         ],
         "ui" => vec![("GET", "/ui/sign-in", Value::Null), ("GET", "/ui/assets/style.css", Value::Null)],
+        "auth" => vec![
+            ("GET", "/ui/sign-in", Value::Null),
+            ("GET", "/.well-known/oauth-authorization-server", Value::Null),
+            ("GET", "/oauth/jwks", Value::Null),
+            ("POST", "/oauth/register", json!({ "redirect_uris": ["https://a.example/"] })),
+        ],
         other => panic!("what does {other} answer?"),
     }
 }
@@ -317,6 +323,7 @@ fn routes_of(function: &str) -> Routes {
         "bridge" => function_bridge::routes(),
         "mcp" => function_mcp::routes(),
         "ui" => function_ui::routes(),
+        "auth" => function_auth::routes(),
         other => panic!("there is no {other}"),
     }
 }
@@ -328,7 +335,7 @@ async fn a_function_needs_no_more_than_the_policies_of_its_role() {
     let (vault, state) = (vault(), tempfile::tempdir().unwrap());
     works(&mut site.sync(&host, vault.root(), state.path()));
     let functions = site.template.functions();
-    assert_eq!(functions.len(), 8, "{functions:?}");
+    assert_eq!(functions.len(), 9, "{functions:?}");
     let document = json!({ "throttle": { "maxConcurrentWritesPerVault": 9 } }).to_string();
     let key = "config/atlas.json";
     let owner = location::open(&site.url(), &site.minio.variables(&[])).unwrap();
