@@ -2,6 +2,7 @@
 
 mod costs;
 mod devices;
+mod documents;
 mod flow;
 mod life;
 pub(crate) mod site;

@@ -19,6 +19,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import oauth
 from httpx2 import AsyncClient
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
@@ -247,6 +248,14 @@ def main(program):
                     asyncio.run(use_every_tool(lambda: bearing(server, token), "HTTP", is_for_writing=False))
                 else:
                     asyncio.run(converse(lambda: bearing(server, token), "HTTP"))
+
+        base = f"http://127.0.0.1:{served}"
+        with running(serve, scratch / "oauth.log", STORE=store, **oauth.set_up(program, scratch, base, environment())) as process:
+            answers(server, process, SECONDS)
+            asyncio.run(oauth.with_python(base))
+            oauth.with_typescript(base, Path(shutil.which("mcp-inspector")).parent.parent, environment())
+            oauth.with_authlib(base)
+            oauth.conformance(base, free_port(), scratch / "authorization", environment())
 
         own = published(program, scratch / "own")
         stdio = lambda **config: StdioServerParameters(command=program, args=["mcp", "--store", own], env=environment(**config))

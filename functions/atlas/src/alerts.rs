@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use atlas_outbound::{Client, HeaderMap, HeaderValue, Method, Origin, Policy, Request, Trust, Url, header};
+use atlas_outbound::{Client, HeaderMap, HeaderValue, Method, Origin, Policy, Reach, Request, Trust, Url, header};
 use atlas_sync::{GitSummary, Summary, SyncError, runs};
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
@@ -185,7 +185,12 @@ async fn tell(to: &str, event: &Value) -> Result<(), Box<dyn Error>> {
 async fn post(to: &str, event: &Value) -> Result<(), Box<dyn Error>> {
     let url: Url = to.parse().map_err(|_| "write --alert as an address such as https://host/path")?;
     let origin = Origin::of(&url).ok_or("write --alert as an address such as https://host/path")?;
-    let policy = Policy { origins: vec![origin], trust: Trust::Machine, max_time: MAX_TIME, max_bytes: MAX_ANSWER };
+    let policy = Policy {
+        reach: Reach::Origins(vec![origin]),
+        trust: Trust::Machine,
+        max_time: MAX_TIME,
+        max_bytes: MAX_ANSWER,
+    };
     let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
     let body = event.to_string().into();
     let answer = Client::new(policy).send(Request { method: Method::POST, url, headers, body, max_time: None }).await?;

@@ -16,7 +16,8 @@ pub fn seal(secret: &Secret, parts: &[&str], text: &str) -> String {
 pub fn is_sealed(secret: &Secret, parts: &[&str], text: &str, seal: &str) -> bool {
     let digits = seal.as_bytes();
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    let bytes: Option<Vec<u8>> = (digits.len() == 64).then(|| digits.chunks(2).map(byte).collect()).flatten();
+    let is_plain = digits.len() == 64 && digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+    let bytes: Option<Vec<u8>> = is_plain.then(|| digits.chunks(2).map(byte).collect()).flatten();
     bytes.is_some_and(|bytes| hmac::verify(&key(secret), &message(parts, text), &bytes).is_ok())
 }
 
@@ -55,7 +56,15 @@ mod tests {
         ] {
             assert!(!is_sealed(&secret(other), &parts, text, &made), "{other} {parts:?} {text:?}");
         }
-        for bad in ["", "00", &"zz".repeat(32), &"ä".repeat(32), &made.replace(&made[..2], "")] {
+        for bad in [
+            "",
+            "00",
+            &made.to_uppercase(),
+            &made.replacen('0', "+", 1).replacen('1', "+", 1).replacen('a', "A", 1),
+            &"zz".repeat(32),
+            &"ä".repeat(32),
+            &made.replace(&made[..2], ""),
+        ] {
             assert!(!is_sealed(&secret("a"), &["request", "main"], "text", bad), "{bad:?}");
         }
     }

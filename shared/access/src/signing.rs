@@ -112,11 +112,7 @@ impl SigningKeys {
     /// [`SigningError::Failed`].
     pub fn sign(&self, claims: &AccessClaims<'_>) -> Result<String, SigningError> {
         let key = self.0.first().ok_or(SigningError::Count)?;
-        let header = Header {
-            typ: Some(TYPE.to_owned()),
-            kid: Some(key.kid.clone()),
-            ..Header::new(Algorithm::ES256)
-        };
+        let header = Header { typ: Some(TYPE.to_owned()), kid: Some(key.kid.clone()), ..Header::new(Algorithm::ES256) };
         encode(&header, claims, &key.key).map_err(|_| SigningError::Failed)
     }
 

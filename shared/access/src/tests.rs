@@ -194,8 +194,11 @@ fn a_token_has_its_time() {
 
 #[test]
 fn a_token_is_for_this_service() {
-    let expected =
-        Expected { audiences: vec!["atlas".into(), "https://atlas".into()], algorithms: vec!["HS256".into()], ..Expected::default() };
+    let expected = Expected {
+        audiences: vec!["atlas".into(), "https://atlas".into()],
+        algorithms: vec!["HS256".into()],
+        ..Expected::default()
+    };
     let issuer = Issuer::new();
     let keys = Keys::new(Some(&secret()), Some(&issuer.set().to_string()), &[ISSUER.to_owned()]);
     let verifier = Verifier::new(keys.unwrap(), expected);

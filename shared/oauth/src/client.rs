@@ -83,7 +83,10 @@ impl Metadata {
     pub(crate) fn name(&self) -> String {
         let name = self.client_name.as_deref().unwrap_or_default();
         // What turns the direction of text could make a name look like another.
-        let is_shown = |c: &char| !c.is_control() && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
+        let is_shown = |c: &char| {
+            !c.is_control()
+                && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+        };
         let shown: String = name.chars().filter(is_shown).take(MAX_NAME).collect();
         shown.trim().to_owned()
     }
@@ -99,8 +102,7 @@ pub(crate) fn register(secret: &Secret, metadata: &Metadata, now: Timestamp) -> 
     // The place first, since logs and lists show the beginning.
     let first = registration.redirect_uris.first().and_then(|address| address.parse::<atlas_outbound::Url>().ok());
     let host = first.as_ref().and_then(|url| url.host_str()).unwrap_or("terminal");
-    let host: String =
-        host.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-')).take(60).collect();
+    let host: String = host.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-')).take(60).collect();
     let body = format!("{host}~{text}");
     let id = format!("{body}~{}", seal(secret, &[PURPOSE], &body));
     if id.len() > MAX_ID {
@@ -153,7 +155,10 @@ mod tests {
         let id = answer["client_id"].as_str().unwrap();
         assert!(id.starts_with("claude.ai~"), "{id}");
         let client = registered(&secret("a"), id).unwrap();
-        assert_eq!((client.name.as_str(), &client.redirect_uris[..]), ("Claude", &["https://claude.ai/cb".to_owned()][..]));
+        assert_eq!(
+            (client.name.as_str(), &client.redirect_uris[..]),
+            ("Claude", &["https://claude.ai/cb".to_owned()][..])
+        );
         assert_eq!(registered(&secret("b"), id), None);
         for at in (0..id.len()).step_by(7) {
             let mut other = id.to_owned();
@@ -169,9 +174,18 @@ mod tests {
             (json!({ "redirect_uris": ["http://evil.example/"] }), Code::InvalidRedirectUri),
             (json!({ "redirect_uris": ["https://a.example/", "javascript://x"] }), Code::InvalidRedirectUri),
             (json!({ "redirect_uris": vec!["https://a.example/"; 9] }), Code::InvalidClientMetadata),
-            (json!({ "redirect_uris": vec![format!("https://a.example/{}", "x".repeat(400)); 8] }), Code::InvalidClientMetadata),
-            (json!({ "redirect_uris": ["https://a.example/"], "grant_types": ["password"] }), Code::InvalidClientMetadata),
-            (json!({ "redirect_uris": ["https://a.example/"], "response_types": ["token"] }), Code::InvalidClientMetadata),
+            (
+                json!({ "redirect_uris": vec![format!("https://a.example/{}", "x".repeat(400)); 8] }),
+                Code::InvalidClientMetadata,
+            ),
+            (
+                json!({ "redirect_uris": ["https://a.example/"], "grant_types": ["password"] }),
+                Code::InvalidClientMetadata,
+            ),
+            (
+                json!({ "redirect_uris": ["https://a.example/"], "response_types": ["token"] }),
+                Code::InvalidClientMetadata,
+            ),
         ] {
             let error = register(&secret("a"), &metadata(request.clone()), Timestamp::UNIX_EPOCH).unwrap_err();
             assert_eq!(error.code, code, "{request}");

@@ -28,8 +28,11 @@ async fn published(app: &App, id: &str) -> Result<Client, OAuthError> {
     let wrong = |text: &str| OAuthError::new(Code::InvalidClient, text);
     let url = id.parse::<Url>().ok().filter(|_| id.len() <= MAX_ADDRESS);
     // In one spelling alone, so that no two ids are one client.
-    let is_plain = |url: &Url| url.as_str() == id && url.path().len() > 1 && url.query().is_none() && url.fragment().is_none();
-    let url = url.filter(is_plain).ok_or_else(|| wrong("client_id: write the address of a document, with a path, without ? and #"))?;
+    let is_plain =
+        |url: &Url| url.as_str() == id && url.path().len() > 1 && url.query().is_none() && url.fragment().is_none();
+    let url = url
+        .filter(is_plain)
+        .ok_or_else(|| wrong("client_id: write the address of a document, with a path, without ? and #"))?;
     let bytes = app.documents.get(&url).await.map_err(|error| OAuthError {
         internal: Some(error.to_string()),
         ..wrong("the metadata document of this client could not be fetched")

@@ -1,8 +1,8 @@
 //! The routes that programs ask, without a cookie and without a token: what they send proves itself.
 
+use atlas_web::App;
 use atlas_web::request;
 use atlas_web::response::json_response;
-use atlas_web::App;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{
@@ -73,7 +73,10 @@ pub(crate) async fn token(State(app): State<App>, request: Request) -> Response 
                 server.refresh(needed(&form, "refresh_token")?, client, text(&form, "scope"), resource).await
             }
             kind if kind == GRANT_TYPES[2] => server.redeem_device(needed(&form, "device_code")?, client).await,
-            _ => Err(OAuthError::new(Code::UnsupportedGrantType, format!("grant_type: write {}", GRANT_TYPES.join(", ")))),
+            _ => Err(OAuthError::new(
+                Code::UnsupportedGrantType,
+                format!("grant_type: write {}", GRANT_TYPES.join(", ")),
+            )),
         };
         tokens.map(|tokens| Some(tokens.json()))
     })
@@ -120,7 +123,10 @@ pub(crate) async fn preflight(State(app): State<App>, headers: HeaderMap) -> Res
     open(&app, &headers, &mut response);
     let told = response.headers_mut();
     told.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST"));
-    told.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("content-type, mcp-protocol-version, authorization"));
+    told.insert(
+        ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static("content-type, mcp-protocol-version, authorization"),
+    );
     told.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
     response
 }
@@ -172,7 +178,8 @@ fn open(app: &App, headers: &HeaderMap, response: &mut Response) {
 /// The fields of a form, each of which is there once.
 async fn form(headers: &HeaderMap, body: Body) -> Result<Map<String, Value>, OAuthError> {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    if kind.split(';').next().is_none_or(|kind| !kind.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded")) {
+    if kind.split(';').next().is_none_or(|kind| !kind.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded"))
+    {
         return Err(OAuthError::request("send a form: application/x-www-form-urlencoded"));
     }
     let bytes = request::bytes(body).await.map_err(|_| OAuthError::request("send the form at once"))?;

@@ -85,7 +85,8 @@ impl OAuthError {
 
     /// A code or token that is not valid. The message does not tell why.
     pub(crate) fn grant() -> Self {
-        let description = "this is not valid: it was used, has expired, was revoked, or is of another client; sign in again";
+        let description =
+            "this is not valid: it was used, has expired, was revoked, or is of another client; sign in again";
         Self::new(Code::InvalidGrant, description)
     }
 

@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use atlas_access::Scope;
+use atlas_access::{AccessClaims, Scope};
 use atlas_mirror::{Hash, Id, MirrorError};
 use atlas_web::issuer::ended;
 use futures::future::{try_join, try_join3};
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Code, OAuthError};
 use crate::pkce;
 use crate::request::AuthorizationRequest;
-use crate::server::{MAX_OBJECT, Server, Tokens, hash, is_secret, named, spaced};
+use crate::server::{ACCESS_TIME, MAX_OBJECT, Server, Tokens, hash, is_secret, named, spaced};
 
 /// How long a code can be redeemed.
 pub const CODE_TIME: Duration = Duration::from_secs(60);
@@ -206,6 +206,32 @@ impl Server<'_> {
             }
         }
         self.tokens(id, &stored.grant, &stored.grant.scopes()).await
+    }
+
+    /// An access token of the grant `id`, for some of its scopes.
+    fn access(&self, id: Id, grant: &Grant, scopes: &[Scope]) -> Result<(String, i64, String), OAuthError> {
+        let expires = self.after(ACCESS_TIME).min(grant.expires);
+        let scope = spaced(scopes);
+        let (iat, exp) = (self.now.as_second(), expires.as_second());
+        let (jti, grant_id) = ((self.random)()?.to_string(), id.to_string());
+        let claims = AccessClaims {
+            iss: &self.issuer.address,
+            sub: &grant.person,
+            aud: &grant.resource,
+            client_id: &grant.client,
+            jti: &jti,
+            iat,
+            exp,
+            scope: &scope,
+            vault: &grant.vault,
+            folders: grant.folders.as_deref(),
+            grant: &grant_id,
+        };
+        let token = self.issuer.authority.keys.sign(&claims).map_err(|error| {
+            let internal = Some(error.to_string());
+            OAuthError { internal, ..OAuthError::new(Code::ServerError, "this service cannot sign tokens now") }
+        })?;
+        Ok((token, exp - iat, scope))
     }
 
     async fn tokens(&self, id: Id, grant: &Grant, scopes: &[Scope]) -> Result<Tokens, OAuthError> {

@@ -9,8 +9,20 @@ pub(crate) const MAX_ADDRESS: usize = 512;
 const LOOPBACK: [&str; 3] = ["127.0.0.1", "[::1]", "localhost"];
 /// Schemes that a browser does not leave to another program, or that run or show something.
 const UNSAFE: [&str; 14] = [
-    "about", "blob", "chrome", "data", "file", "filesystem", "ftp", "intent", "javascript", "mailto", "vbscript",
-    "view-source", "ws", "wss",
+    "about",
+    "blob",
+    "chrome",
+    "data",
+    "file",
+    "filesystem",
+    "ftp",
+    "intent",
+    "javascript",
+    "mailto",
+    "vbscript",
+    "view-source",
+    "ws",
+    "wss",
 ];
 
 /// Whether codes can be sent to `address`: over HTTPS, to loopback, or to a program by its own scheme.

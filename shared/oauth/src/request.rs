@@ -59,7 +59,9 @@ impl AuthorizationRequest {
         let asked = text(parameters, "redirect_uri").unwrap_or_default();
         let is_known = |registered: &String| redirect::is_match(registered, asked);
         if !redirect::is_allowed(asked) || !client.redirect_uris.iter().any(is_known) {
-            return Err(Refusal::Here("The address that the code would be sent to is not one that this client registered.".to_owned()));
+            return Err(Refusal::Here(
+                "The address that the code would be sent to is not one that this client registered.".to_owned(),
+            ));
         }
         let state = text(parameters, "state");
         let told = |error: OAuthError| Refusal::There(Self::error_address(asked, state, issuer, &error));
@@ -73,7 +75,9 @@ impl AuthorizationRequest {
             return Err(told(OAuthError::request("response_mode: only query is supported")));
         }
         if text(parameters, "request").is_some() || text(parameters, "request_uri").is_some() {
-            return Err(told(OAuthError::request("write the parameters into the address, not into request or request_uri")));
+            return Err(told(OAuthError::request(
+                "write the parameters into the address, not into request or request_uri",
+            )));
         }
         let challenge = text(parameters, "code_challenge").unwrap_or_default();
         if text(parameters, "code_challenge_method") != Some(pkce::METHOD) || !pkce::is_challenge(challenge) {
@@ -118,9 +122,8 @@ impl AuthorizationRequest {
 pub fn scopes_of(asked: Option<&str>) -> Vec<Scope> {
     let Some(asked) = asked else { return GRANTABLE.to_vec() };
     let names: Vec<&str> = asked.split(' ').collect();
-    let is_asked = |scope: &Scope| {
-        names.contains(&scope.as_str()) || scope.is_execute() && names.contains(&"execute:*")
-    };
+    let is_asked =
+        |scope: &Scope| names.contains(&scope.as_str()) || scope.is_execute() && names.contains(&"execute:*");
     let known: Vec<Scope> = GRANTABLE.into_iter().chain(EXECUTE).filter(is_asked).collect();
     if known.is_empty() { vec![Scope::ReadVault] } else { known }
 }
@@ -130,7 +133,9 @@ pub(crate) fn resource_of(asked: Option<&str>, resources: &[String]) -> Result<S
     let Some(asked) = asked else { return Ok(resources.first().cloned().unwrap_or_default()) };
     match resources.iter().any(|resource| resource == asked) {
         true => Ok(asked.to_owned()),
-        false => Err(OAuthError::new(Code::InvalidTarget, "resource: this server gives tokens for this deployment only")),
+        false => {
+            Err(OAuthError::new(Code::InvalidTarget, "resource: this server gives tokens for this deployment only"))
+        }
     }
 }
 
@@ -152,7 +157,8 @@ mod tests {
         for (name, value) in change.as_object().unwrap() {
             parameters[name] = value.clone();
         }
-        let client = Client { id: "c".to_owned(), name: String::new(), redirect_uris: vec![CALLBACK.to_owned()], host: None };
+        let client =
+            Client { id: "c".to_owned(), name: String::new(), redirect_uris: vec![CALLBACK.to_owned()], host: None };
         let resources = [ISSUER.to_owned(), format!("{ISSUER}/mcp")];
         AuthorizationRequest::read(parameters.as_object().unwrap(), client, ISSUER, &resources)
     }
@@ -161,13 +167,23 @@ mod tests {
     fn a_request_asks_for_what_people_may_grant() {
         let request = read(json!({})).unwrap();
         assert_eq!(request.scopes, [Scope::ReadVault, Scope::WriteVault]);
-        assert_eq!(request.code_address("x", ISSUER), "https://claude.ai/cb?code=x&state=s%26t&iss=https%3A%2F%2Fnotes.example");
+        assert_eq!(
+            request.code_address("x", ISSUER),
+            "https://claude.ai/cb?code=x&state=s%26t&iss=https%3A%2F%2Fnotes.example"
+        );
         assert!(request.denied_address(ISSUER).contains("error=access_denied"));
     }
 
     #[test]
     fn nothing_is_sent_where_the_client_did_not_say() {
-        for address in ["", "https://evil.example/cb", "https://claude.ai/cb/", "https://claude.ai/cb?x", "javascript:alert(1)", "//evil.example"] {
+        for address in [
+            "",
+            "https://evil.example/cb",
+            "https://claude.ai/cb/",
+            "https://claude.ai/cb?x",
+            "javascript:alert(1)",
+            "//evil.example",
+        ] {
             assert!(matches!(read(json!({ "redirect_uri": address })), Err(Refusal::Here(_))), "{address}");
         }
     }
@@ -187,7 +203,10 @@ mod tests {
         ] {
             let Err(Refusal::There(address)) = read(change.clone()) else { panic!("{change}") };
             assert!(address.starts_with("https://claude.ai/cb?error="), "{address}");
-            assert!(address.contains(error) && address.contains("state=s%26t") && address.contains("iss="), "{address}");
+            assert!(
+                address.contains(error) && address.contains("state=s%26t") && address.contains("iss="),
+                "{address}"
+            );
         }
     }
 }

@@ -2,16 +2,13 @@
 
 use std::time::Duration;
 
-use atlas_access::{AccessClaims, Scope};
+use atlas_access::Scope;
 use atlas_mirror::id::NoRandomness;
 use atlas_mirror::{Hash, Id, Mirror};
 use atlas_web::App;
 use atlas_web::issuer::{FOLDER, Issuer};
 use jiff::Timestamp;
 use serde_json::{Value, json};
-
-use crate::error::{Code, OAuthError};
-use crate::grant::Grant;
 
 /// How long an access token is valid.
 pub const ACCESS_TIME: Duration = Duration::from_secs(600);
@@ -78,32 +75,6 @@ impl<'a> Server<'a> {
     /// `time` from now.
     pub(crate) fn after(&self, time: Duration) -> Timestamp {
         self.now.checked_add(time).unwrap_or(Timestamp::MAX)
-    }
-
-    /// An access token of the grant `id`, for some of its scopes.
-    pub(crate) fn access(&self, id: Id, grant: &Grant, scopes: &[Scope]) -> Result<(String, i64, String), OAuthError> {
-        let expires = self.after(ACCESS_TIME).min(grant.expires);
-        let scope = spaced(scopes);
-        let (iat, exp) = (self.now.as_second(), expires.as_second());
-        let (jti, grant_id) = ((self.random)()?.to_string(), id.to_string());
-        let claims = AccessClaims {
-            iss: &self.issuer.address,
-            sub: &grant.person,
-            aud: &grant.resource,
-            client_id: &grant.client,
-            jti: &jti,
-            iat,
-            exp,
-            scope: &scope,
-            vault: &grant.vault,
-            folders: grant.folders.as_deref(),
-            grant: &grant_id,
-        };
-        let token = self.issuer.authority.keys.sign(&claims).map_err(|error| {
-            let internal = Some(error.to_string());
-            OAuthError { internal, ..OAuthError::new(Code::ServerError, "this service cannot sign tokens now") }
-        })?;
-        Ok((token, exp - iat, scope))
     }
 }
 

@@ -168,7 +168,9 @@ fn build(policy: &Policy) -> Option<reqwest::Client> {
     let client = client.connect_timeout(CONNECT_TIME.min(policy.max_time));
     let client = match &policy.reach {
         // A kept connection would be to what the name led to before.
-        Reach::Public(public) => client.https_only(true).pool_max_idle_per_host(0).dns_resolver(Arc::new(public.clone())),
+        Reach::Public(public) => {
+            client.https_only(true).pool_max_idle_per_host(0).dns_resolver(Arc::new(public.clone()))
+        }
         Reach::Origins(_) => client,
     };
     let client = match policy.trust.config().ok()? {

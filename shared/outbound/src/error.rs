@@ -3,7 +3,6 @@
 use std::error::Error as Cause;
 use std::io;
 
-use crate::public::NotPublic;
 use crate::trust::{Fingerprint, Unpinned};
 
 /// Why there is no answer. None of these holds the address, a header or a body.
@@ -39,6 +38,11 @@ impl Error {
         matches!(self, Self::TimedOut | Self::TooLarge(_) | Self::Broken)
     }
 }
+
+/// A name leads to an address that is not public.
+#[derive(Debug, thiserror::Error)]
+#[error("the name leads to an address that is not public")]
+pub(crate) struct NotPublic;
 
 /// Maps the failure of a request.
 pub(crate) fn failed(error: &reqwest::Error) -> Error {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use crate::error::Error;
+use crate::error::{Error, NotPublic};
 
 /// The port of HTTPS.
 const HTTPS: u16 = 443;
@@ -58,11 +58,6 @@ impl Public {
     }
 }
 
-/// A name leads to an address that is not public.
-#[derive(Debug, thiserror::Error)]
-#[error("the name leads to an address that is not public")]
-pub(crate) struct NotPublic;
-
 impl Resolve for Public {
     fn resolve(&self, name: Name) -> Resolving {
         let (resolver, is_public) = (self.resolver.clone(), self.is_public);
@@ -70,7 +65,7 @@ impl Resolve for Public {
             let found = resolver(name.as_str().to_owned()).await?;
             // One that is not public among public ones is a trick as well.
             if !found.iter().all(|address| is_public(*address)) {
-                return Err(Box::new(NotPublic).into());
+                return Err(NotPublic.into());
             }
             let addresses: Addrs = Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0)));
             Ok(addresses)
@@ -112,3 +107,6 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     let is_special = a == 0x2001 && (b < 0x0200 || b == 0x0db8) || a == 0x2002 || a == 0x3fff && b < 0x1000;
     is_global && !is_special
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,6 +23,12 @@ pub enum Trust {
 }
 
 impl Trust {
+    /// The certificate `der` alone.
+    #[must_use]
+    pub fn pinned(der: &[u8]) -> Self {
+        Self::Pinned(Fingerprint::of(der))
+    }
+
     /// How TLS is spoken; none where that is the machine's affair.
     pub(crate) fn config(&self) -> Result<Option<ClientConfig>, rustls::Error> {
         let provider = Arc::new(ring::default_provider());

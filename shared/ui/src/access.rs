@@ -50,7 +50,7 @@ fn who(visit: &Visit) -> Markup {
             tbody {
                 tr { th scope="row" { "You are" } td {
                     strong { (caller.name()) }
-                    @if visitor.is_person { ", the person" } @else { ", by a token" @if let Some(client) = caller.client() { " for " (client) } }
+                    @if visitor.is_person { ", the person" @if visit.app().is_on_host() { " at this machine" } } @else { ", by a token" @if let Some(client) = caller.client() { " for " (client) } }
                 } }
                 tr { th scope="row" { "You may" } td { @for scope in held { code { (scope) } " " } } }
                 tr { th scope="row" { "This session ends" } td {

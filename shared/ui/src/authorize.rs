@@ -24,7 +24,7 @@ pub(crate) async fn page(visit: Visit) -> Response {
     let written = visit.uri.query().unwrap_or_default().to_owned();
     match asked(&visit, visit.parameters()).await {
         Ok((_, request)) => shown(&visit, &request, &written, None),
-        Err(response) => response,
+        Err(response) => *response,
     }
 }
 
@@ -39,7 +39,7 @@ pub(crate) async fn decide(form: Form) -> Response {
     // The request is read again: whatever the form says, a code is for what the client may ask.
     let (server, request) = match asked(visit, &parameters).await {
         Ok(asked) => asked,
-        Err(response) => return response,
+        Err(response) => return *response,
     };
     match consent::choice(&form, &request.scopes) {
         Ok(None) => response::see(&request.denied_address(&server.issuer.address)),
@@ -52,37 +52,38 @@ pub(crate) async fn decide(form: Form) -> Response {
 }
 
 /// The server of this deployment, if the visitor is the person who may decide; the page for all others.
-pub(crate) fn server_of(visit: &Visit) -> Result<Server<'_>, Response> {
+pub(crate) fn server_of(visit: &Visit) -> Result<Server<'_>, Box<Response>> {
     let server = Server::of(visit.app());
-    let server = server.ok_or_else(|| refused(visit, "This service has no authorization server of its own."))?;
+    let server =
+        server.ok_or_else(|| Box::new(refused(visit, "This service has no authorization server of its own.")))?;
     if visit.visitor.is_person {
         return Ok(server);
     }
     let next = visit.uri.path_and_query().map_or(entrance::HOME, |address| address.as_str());
     let problem = "Only the person can connect clients: sign in with your passphrase.";
-    Err(entrance::sign_in(visit.app(), StatusCode::FORBIDDEN, next, Some(problem)))
+    Err(Box::new(entrance::sign_in(visit.app(), StatusCode::FORBIDDEN, next, Some(problem))))
 }
 
 async fn asked<'v>(
     visit: &'v Visit,
     parameters: &Map<String, Value>,
-) -> Result<(Server<'v>, AuthorizationRequest), Response> {
+) -> Result<(Server<'v>, AuthorizationRequest), Box<Response>> {
     let server = server_of(visit)?;
     let id = parameters.get("client_id").and_then(Value::as_str).unwrap_or_default();
     let client = client_of(visit.app(), &server, id).await;
-    let client = client.map_err(|error| refused(visit, &error.description))?;
+    let client = client.map_err(|error| Box::new(refused(visit, &error.description)))?;
     let place = client.place(parameters.get("redirect_uri").and_then(Value::as_str).unwrap_or_default());
     let read = AuthorizationRequest::read(parameters, client, &server.issuer.address, &server.issuer.resources());
     match read {
         Ok(request) => Ok((server, request)),
-        Err(Refusal::Here(problem)) => Err(refused(visit, &problem)),
+        Err(Refusal::Here(problem)) => Err(Box::new(refused(visit, &problem))),
         Err(Refusal::There(address)) => {
             let content = html! {
                 h1 { (TITLE) }
                 p.problem role="alert" { "The client asks for something that this service does not do. Nothing was allowed." }
                 p { a href=(address) rel="noreferrer" { "Tell it so, at " (place) } }
             };
-            Err(with_status(visit.page(Section::Other, TITLE, content)))
+            Err(Box::new(with_status(visit.page(Section::Other, TITLE, content))))
         }
     }
 }

@@ -13,13 +13,25 @@ use crate::visit::{Form, Visit};
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
 /// How long a grant may last, in seconds, and the words for it.
-const TIMES: [(u64, &str); 6] =
-    [(HOUR, "an hour"), (DAY, "a day"), (7 * DAY, "a week"), (30 * DAY, "30 days"), (90 * DAY, "90 days"), (366 * DAY, "a year")];
+const TIMES: [(u64, &str); 6] = [
+    (HOUR, "an hour"),
+    (DAY, "a day"),
+    (7 * DAY, "a week"),
+    (30 * DAY, "30 days"),
+    (90 * DAY, "90 days"),
+    (366 * DAY, "a year"),
+];
 /// The one that is chosen first.
 const FIRST: u64 = 30 * DAY;
 
 /// The form at `action`. `hidden` are fields that come back as they are.
-pub(crate) fn form(visit: &Visit, action: &str, hidden: &[(&str, &str)], scopes: &[Scope], problem: Option<&str>) -> Markup {
+pub(crate) fn form(
+    visit: &Visit,
+    action: &str,
+    hidden: &[(&str, &str)],
+    scopes: &[Scope],
+    problem: Option<&str>,
+) -> Markup {
     let vaults = visit.app().atlas.vaults();
     let first = scopes.iter().find(|scope| **scope == Scope::ReadVault).or(scopes.first());
     html! {
@@ -87,7 +99,8 @@ fn folders(text: &str) -> Result<Option<Vec<String>>, String> {
     }
     let folder = |line: &&str| {
         let path = VaultPath::parse(line.trim_end_matches('/')).ok().filter(|path| path.as_str().len() <= MAX_FOLDER);
-        path.map(|path| path.as_str().to_owned()).ok_or_else(|| format!("{line} cannot be a folder: write one as Projects/Boat."))
+        path.map(|path| path.as_str().to_owned())
+            .ok_or_else(|| format!("{line} cannot be a folder: write one as Projects/Boat."))
     };
     let folders: Vec<String> = lines.iter().map(folder).collect::<Result<_, _>>()?;
     Ok((!folders.is_empty()).then_some(folders))

@@ -18,7 +18,7 @@ const NOT_KNOWN: &str = "This code is not known, or is older than ten minutes. B
 pub(crate) async fn page(visit: Visit) -> Response {
     let server = match server_of(&visit) {
         Ok(server) => server,
-        Err(response) => return response,
+        Err(response) => return *response,
     };
     let typed = visit.parameter(CODE).to_owned();
     if typed.is_empty() {
@@ -36,7 +36,7 @@ pub(crate) async fn decide(form: Form) -> Response {
     let visit = &form.visit;
     match server_of(visit) {
         Ok(server) => decided(&form, server).await,
-        Err(response) => response,
+        Err(response) => *response,
     }
 }
 

@@ -98,10 +98,11 @@ pub fn routes() -> Routes {
 /// The routes to sign in, and what their pages load. They are among [`routes`].
 #[must_use]
 pub fn sign_in_routes() -> Routes {
-    Routes::default()
-        .with_pages(is_page)
-        .serve("/ui/sign-in", &[], get(sign_in::page).post(sign_in::by_form))
-        .serve("/ui/assets/{name}", &[], get(assets::asset))
+    Routes::default().with_pages(is_page).serve("/ui/sign-in", &[], get(sign_in::page).post(sign_in::by_form)).serve(
+        "/ui/assets/{name}",
+        &[],
+        get(assets::asset),
+    )
 }
 
 /// The routes where a person decides about clients.

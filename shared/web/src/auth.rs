@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use atlas_access::{Caller, Refused};
+use atlas_ops::Error;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
+use serde_json::Value;
 
 use crate::gate::Challenge;
-use crate::issuer;
 pub use crate::gate::Gate;
 pub(crate) use crate::gate::METADATA;
+use crate::issuer::ended;
 use crate::response;
 use crate::state::App;
 use crate::unrouted::no_route;
@@ -53,7 +55,7 @@ pub(crate) async fn authenticate(
     };
     if let Some(grant) = app.gate.revocable(&caller) {
         let metadata = app.gate.metadata(path, request.headers());
-        match issuer::is_revoked(&app, grant).await {
+        match is_revoked(&app, grant).await {
             Ok(false) => {}
             Ok(true) => return Challenge::Refused(Refused::Invalid).response(metadata.as_deref()),
             Err(error) => return response::error(&error),
@@ -66,6 +68,12 @@ pub(crate) async fn authenticate(
         response.extensions_mut().insert(known);
     }
     response
+}
+
+/// Whether the grant was ended: one request to the store.
+async fn is_revoked(app: &App, grant: &str) -> Result<bool, Error> {
+    let mirror = &app.atlas.vault(None)?.mirror;
+    Ok(mirror.get_state::<Value>(&ended(grant)).await?.is_some())
 }
 
 /// `GET` of the protected resource's metadata.

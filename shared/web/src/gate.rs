@@ -2,7 +2,6 @@
 //! (RFC 9728).
 
 use std::sync::Arc;
-use std::{fs, io};
 
 use atlas_access::{Caller, Expected, KeyError, Keys, Refused, Secret, Verifier, scope};
 use atlas_ops::{Error, Reason, sorted};
@@ -14,19 +13,17 @@ use serde_json::{Value, json};
 
 use crate::caller;
 use crate::clients::Clients;
-use crate::issuer::{self, Issuer};
+use crate::issuer::{self, Issuer, addresses};
 use crate::response;
+use crate::settings::error::unusable;
+use crate::settings::files::read;
 use crate::settings::{Auth, Settings, SettingsError, Tokens};
 
 /// The paths of the description (RFC 9728, section 3.1): of the whole service, and of the MCP door.
 pub(crate) const METADATA: [&str; 2] =
     ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"];
-/// The MCP door.
-const MCP: &str = "/mcp";
 /// The caller's name if callers are not authenticated.
 const ANYBODY: &str = "anonymous";
-/// Most bytes of a file of keys.
-const MAX_KEYS_FILE: u64 = 256 << 10;
 
 /// Authenticates callers.
 #[derive(Clone, Default)]
@@ -73,7 +70,9 @@ impl Gate {
             keys => keys,
         };
         let keys = keys.map_err(|error| match error {
-            KeyError::NoKeys => unusable(mode, "jwt", "set ATLAS_JWT_SECRET, ATLAS_JWKS, or both; or run `atlas auth init`"),
+            KeyError::NoKeys => {
+                unusable(mode, "jwt", "set ATLAS_JWT_SECRET, ATLAS_JWKS, or both; or run `atlas auth init`")
+            }
             KeyError::Issuers(remedy) => unusable(settings.called("ATLAS_JWT_ISSUER"), &issuers.join(","), &remedy),
             error => unusable(keys_of, jwks.as_deref().unwrap_or_default(), &error.to_string()),
         })?;
@@ -97,9 +96,11 @@ impl Gate {
             }
         };
         let base = resource.as_deref().map(|resource| resource.trim_end_matches('/'));
-        let own_issuer = base.filter(|base| authorization_servers.iter().any(|server| server.trim_end_matches('/') == *base));
+        let own_issuer =
+            base.filter(|base| authorization_servers.iter().any(|server| server.trim_end_matches('/') == *base));
         let own_issuer = own_issuer.map(str::to_owned);
-        let expected = Expected { audiences, own_audiences, own_issuer: own_issuer.clone(), algorithms: algorithms.clone() };
+        let expected =
+            Expected { audiences, own_audiences, own_issuer: own_issuer.clone(), algorithms: algorithms.clone() };
         Ok(Self(Credentials::Tokens(Arc::new(Guard {
             verifier: Verifier::new(keys, expected),
             resource: resource.clone(),
@@ -208,13 +209,6 @@ impl Gate {
     }
 }
 
-/// The audiences of tokens for a deployment: its address in all spellings, and that of the MCP door, which clients
-/// request.
-pub(crate) fn addresses(resource: &str) -> Vec<String> {
-    let base = resource.trim_end_matches('/');
-    [base.to_owned(), format!("{base}/"), format!("{base}{MCP}")].to_vec()
-}
-
 /// The secret: inline, or in a file, which may end with a line break.
 fn secret_of(tokens: &Tokens) -> Result<Option<Secret>, SettingsError> {
     let Some(path) = &tokens.secret_file else { return Ok(tokens.secret.clone()) };
@@ -227,13 +221,6 @@ fn secret_of(tokens: &Tokens) -> Result<Option<Secret>, SettingsError> {
     Secret::new(text.trim_end()).map(Some).map_err(|error| refused(&error.to_string()))
 }
 
-pub(crate) fn read(path: &str) -> io::Result<String> {
-    if fs::metadata(path)?.len() > MAX_KEYS_FILE {
-        return Err(io::Error::other("the file is too large"));
-    }
-    fs::read_to_string(path)
-}
-
 /// The keys in the setting `name`: inline, or in a file.
 fn set_of(name: &'static str, setting: &str) -> Result<String, SettingsError> {
     if setting.trim_start().starts_with('{') {
@@ -242,10 +229,6 @@ fn set_of(name: &'static str, setting: &str) -> Result<String, SettingsError> {
     read(setting).map_err(|error| {
         unusable(name, setting, &format!("write a JWKS, or the path of a file that has one ({error})"))
     })
-}
-
-pub(crate) fn unusable(name: &'static str, value: &str, remedy: &str) -> SettingsError {
-    SettingsError::Value { name, value: value.to_owned(), remedy: remedy.to_owned() }
 }
 
 /// The token of a request, if it has one.

@@ -1,17 +1,17 @@
 //! The deployment's own authorization server, as its settings describe it. `atlas_oauth` is what it does.
 
 use atlas_access::Authority;
-use atlas_ops::Error;
 use axum::http::Uri;
-use serde_json::Value;
 
 use crate::config::document::ServerDocument;
-use crate::gate::{addresses, read, unusable};
+use crate::settings::error::unusable;
+use crate::settings::files::read;
 use crate::settings::{Hidden, Settings, SettingsError};
-use crate::state::App;
 
 /// Where the server keeps its state, below `state/` of the default vault.
 pub const FOLDER: &str = "oauth";
+/// The MCP door.
+const MCP: &str = "/mcp";
 const KEYS: &str = "ATLAS_OAUTH_KEYS";
 const FILE: &str = "ATLAS_OAUTH_KEYS_FILE";
 
@@ -40,7 +40,9 @@ impl Issuer {
             }
             (Some(Hidden(text)), None) => (KEYS, text.clone()),
             (None, Some(path)) => {
-                let unread = |error| unusable(FILE, path, &format!("write the path of the file that `atlas auth init` made ({error})"));
+                let unread = |error| {
+                    unusable(FILE, path, &format!("write the path of the file that `atlas auth init` made ({error})"))
+                };
                 (FILE, read(path).map_err(unread)?)
             }
         };
@@ -94,8 +96,9 @@ pub fn ended(grant: &str) -> String {
     format!("{FOLDER}/grants/{grant}.ended")
 }
 
-/// Whether the grant was ended: one request to the store.
-pub(crate) async fn is_revoked(app: &App, grant: &str) -> Result<bool, Error> {
-    let mirror = &app.atlas.vault(None)?.mirror;
-    Ok(mirror.get_state::<Value>(&ended(grant)).await?.is_some())
+/// The audiences of tokens for a deployment: its address in all spellings, and that of the MCP door, which clients
+/// request.
+pub(crate) fn addresses(resource: &str) -> Vec<String> {
+    let base = resource.trim_end_matches('/');
+    [base.to_owned(), format!("{base}/"), format!("{base}{MCP}")].to_vec()
 }

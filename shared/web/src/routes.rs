@@ -183,10 +183,9 @@ impl Routes {
             .method_not_allowed_fallback(no_method)
             .with_state(app.clone());
         // Outside of the routes as a whole: on a refusal inside of them, a route would list its methods.
-        let router = Router::new().fallback_service(routes).layer(middleware::from_fn_with_state(
-            (app.clone(), Arc::new(self.unguarded.clone())),
-            auth::authenticate,
-        ));
+        let router = Router::new()
+            .fallback_service(routes)
+            .layer(middleware::from_fn_with_state((app.clone(), Arc::new(self.unguarded.clone())), auth::authenticate));
         let pages = (app.clone(), self.open.unwrap_or(|_, _| false));
         let router = router.layer(middleware::from_fn_with_state(pages, cors::check));
         // A preflight request is answered before authentication, and a page may read a refusal.

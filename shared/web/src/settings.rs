@@ -33,6 +33,7 @@ use crate::origins::Origins;
 
 pub(crate) mod auth;
 pub(crate) mod error;
+pub(crate) mod files;
 
 /// The settings of a function or server.
 #[derive(Clone, Debug)]

@@ -25,7 +25,8 @@ async fn a_client_finds_its_way_from_a_refusal_to_a_call() {
     assert_eq!(server["issuer"], BASE);
     assert_eq!(server["code_challenge_methods_supported"], json!(["S256"]));
     assert_eq!(server["authorization_response_iss_parameter_supported"], true);
-    for name in ["authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint", "jwks_uri"] {
+    for name in ["authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint", "jwks_uri"]
+    {
         assert!(server[name].as_str().unwrap().starts_with(BASE), "{name}");
     }
     assert_eq!(server.get("introspection_endpoint"), None);
@@ -50,7 +51,10 @@ async fn a_client_finds_its_way_from_a_refusal_to_a_call() {
     assert_eq!((parameter(address, "state"), parameter(address, "iss")), ("st&te".to_owned(), BASE.to_owned()));
 
     let tokens = site.redeemed(&id, &parameter(address, "code")).await.ok();
-    assert_eq!((&tokens["token_type"], &tokens["expires_in"], &tokens["scope"]), (&json!("Bearer"), &json!(600), &json!("read:vault")));
+    assert_eq!(
+        (&tokens["token_type"], &tokens["expires_in"], &tokens["scope"]),
+        (&json!("Bearer"), &json!(600), &json!("read:vault"))
+    );
     assert_eq!(site.call(text(&tokens, "access_token")).await, 200);
     let write = [crate::support::tokens::bearer(text(&tokens, "access_token"))];
     let refused = send(&site.client, "PUT", "/notes/new.md", &write, &json!({ "content": "x" })).await;
@@ -76,7 +80,9 @@ async fn a_token_is_for_the_folders_that_the_person_named() {
     let paths: Vec<&str> = found["results"].as_array().unwrap().iter().map(|found| text(found, "path")).collect();
     assert_eq!(paths, ["Projects/Boat/plan.md"]);
     let headers = [crate::support::tokens::bearer(token)];
-    let status = async |method: &str, uri: &str, body: Value| send(&site.client, method, uri, &headers, &body).await.status.as_u16();
+    let status = async |method: &str, uri: &str, body: Value| {
+        send(&site.client, method, uri, &headers, &body).await.status.as_u16()
+    };
     assert_eq!(status("GET", "/notes/Projects/Boat/plan.md", Value::Null).await, 200);
     assert_eq!(status("GET", "/notes/private.md", Value::Null).await, 403);
     // Whether it exists or not.

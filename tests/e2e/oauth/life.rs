@@ -125,7 +125,9 @@ async fn lives(steps: Vec<Step>) {
         match step {
             Step::Allow { client } => {
                 // Sessions of the page end before grants.
-                if model.now > 11 * 3600 { continue; }
+                if model.now > 11 * 3600 {
+                    continue;
+                }
                 let choice = [("scope", "read:vault"), ("time", "86400")];
                 let code = person.allows(&ids[client], &choice).await;
                 model.grants.push(Grant { client, ends: model.now + DAY, is_begun: false, is_ended: false });
@@ -146,7 +148,11 @@ async fn lives(steps: Vec<Step>) {
                 let token = token % model.refreshes.len();
                 let grant = model.refreshes[token].grant;
                 let client = if client == 9 { model.grants[grant].client } else { client };
-                let fields = [("grant_type", "refresh_token"), ("client_id", ids[client].as_str()), ("refresh_token", &model.refreshes[token].text)];
+                let fields = [
+                    ("grant_type", "refresh_token"),
+                    ("client_id", ids[client].as_str()),
+                    ("refresh_token", &model.refreshes[token].text),
+                ];
                 let reply = post(instances[instance], "/oauth/token", &fields).await;
                 let expected = model.refresh(token, client);
                 assert_eq!(reply.status.is_success(), expected, "{reply:?}");
@@ -166,7 +172,12 @@ async fn lives(steps: Vec<Step>) {
             Step::Call { token, instance } if !model.accesses.is_empty() => {
                 let Access { text, until } = &model.accesses[token % model.accesses.len()];
                 let reply = send(instances[instance], "POST", "/find", &[bearer(text)], &json!({ "term": "x" })).await;
-                assert_eq!(reply.status.as_u16(), if model.now < *until { 200 } else { 401 }, "at {} until {until}", model.now);
+                assert_eq!(
+                    reply.status.as_u16(),
+                    if model.now < *until { 200 } else { 401 },
+                    "at {} until {until}",
+                    model.now
+                );
             }
             _ => {}
         }

@@ -51,11 +51,16 @@ impl Site {
 
     /// One whose configuration has these fields of `auth`.
     pub(crate) async fn with(auth: Value) -> Self {
+        Self::changed(auth, |app| app).await
+    }
+
+    /// The same, changed by `change`.
+    pub(crate) async fn changed(auth: Value, change: impl FnOnce(App) -> App) -> Self {
         let vault = VaultBuilder::new()
             .note("Projects/Boat/plan.md", "# Plan\n\nPaint the lighthouse.\n")
             .note("private.md", "the lighthouse is mine\n");
         let deployment = Deployment::of_vault(&vault).await;
-        let client = process(&deployment, &AUTHORITY, &auth).await;
+        let client = process_with(&deployment, &AUTHORITY, &auth, change).await;
         Self { deployment, client }
     }
 
@@ -65,13 +70,11 @@ impl Site {
     }
 
     pub(crate) async fn registered(&self) -> String {
-        self.registers(&json!({ "redirect_uris": [CALLBACK], "client_name": "Claude" })).await
+        registered(&self.client).await
     }
 
     pub(crate) async fn registers(&self, metadata: &Value) -> String {
-        let reply = send(&self.client, "POST", "/oauth/register", &[], metadata).await;
-        assert_eq!(reply.status, 201, "{reply:?}");
-        reply.json()["client_id"].as_str().unwrap().to_owned()
+        registers(&self.client, metadata).await
     }
 
     /// Posts a form to one of the server's routes.
@@ -108,6 +111,16 @@ impl Site {
 
 /// A process with the secrets `authority`, whose configuration has these fields of `auth`.
 pub(crate) async fn process(deployment: &Deployment, authority: &AuthorityDocument, auth: &Value) -> Client {
+    process_with(deployment, authority, auth, |app| app).await
+}
+
+/// The same, changed by `change`.
+async fn process_with(
+    deployment: &Deployment,
+    authority: &AuthorityDocument,
+    auth: &Value,
+    change: impl FnOnce(App) -> App,
+) -> Client {
     let variables = [
         ("ATLAS_AUTH", "jwt"),
         ("ATLAS_RESOURCE", BASE),
@@ -117,7 +130,7 @@ pub(crate) async fn process(deployment: &Deployment, authority: &AuthorityDocume
     let requests = CountingStore::new(deployment.objects.clone());
     let store = Store::new(requests.clone(), "", StoreOptions::default()).unwrap();
     let app = App::open_in(store, &settings(&variables), Reach::Loopback, Duration::from_secs(30)).await.unwrap();
-    Client::of(app.with_clock(clock::now), requests)
+    Client::of(change(app.with_clock(clock::now)), requests)
 }
 
 pub(crate) async fn post(client: &Client, path: &str, fields: &[(&str, &str)]) -> Reply {
@@ -136,6 +149,17 @@ pub(crate) async fn redeemed(client: &Client, id: &str, code: &str) -> Reply {
         ("resource", MCP),
     ];
     post(client, "/oauth/token", &fields).await
+}
+
+/// The id of a client that registered itself.
+pub(crate) async fn registered(client: &Client) -> String {
+    registers(client, &json!({ "redirect_uris": [CALLBACK], "client_name": "Claude" })).await
+}
+
+async fn registers(client: &Client, metadata: &Value) -> String {
+    let reply = send(client, "POST", "/oauth/register", &[], metadata).await;
+    assert_eq!(reply.status, 201, "{reply:?}");
+    reply.json()["client_id"].as_str().unwrap().to_owned()
 }
 
 /// The error of a reply that is one.
@@ -163,7 +187,8 @@ impl<'a> Person<'a> {
 
     pub(crate) async fn send(&self, method: &str, uri: &str, headers: &[(&str, &str)], body: &str) -> Reply {
         let mut request = Request::builder().method(method).uri(uri).header("host", HOST).header("accept", "text/html");
-        let cookies: Vec<String> = self.cookies.borrow().iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let cookies: Vec<String> =
+            self.cookies.borrow().iter().map(|(name, value)| format!("{name}={value}")).collect();
         if !cookies.is_empty() {
             request = request.header("cookie", cookies.join("; "));
         }
@@ -268,7 +293,8 @@ pub(crate) fn parameter(address: &str, name: &str) -> String {
 /// The value of a hidden field of a page.
 #[track_caller]
 pub(crate) fn field(page: &str, name: &str) -> String {
-    let (_, rest) = page.split_once(&format!("name=\"{name}\" value=\"")).unwrap_or_else(|| panic!("no {name}: {page}"));
+    let (_, rest) =
+        page.split_once(&format!("name=\"{name}\" value=\"")).unwrap_or_else(|| panic!("no {name}: {page}"));
     rest.split('"').next().unwrap().replace("&amp;", "&")
 }
 

@@ -5,18 +5,18 @@ use std::time::Duration;
 use atlas_access::authority::{AuthorityDocument, KeyDocument};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jiff::Timestamp;
-use object_store::ObjectStoreExt as _;
 use futures::TryStreamExt as _;
+use jiff::Timestamp;
 use object_store::ObjectStore as _;
+use object_store::ObjectStoreExt as _;
 use serde_json::{Value, json};
 
 use crate::support::clock;
 use crate::support::tokens::send;
 
 use super::site::{
-    AUTHORITY, BASE, CALLBACK, MCP, PASSPHRASE, Person, Site, VERIFIER, authorize, authorize_with, encoded, error_of, field, location,
-    one_time, page, parameter, post, process, redeemed, text,
+    AUTHORITY, BASE, CALLBACK, MCP, PASSPHRASE, Person, Site, VERIFIER, authorize, authorize_with, encoded, error_of,
+    field, location, one_time, page, parameter, post, process, redeemed, text,
 };
 
 async fn person(site: &Site) -> Person<'_> {
@@ -45,8 +45,15 @@ async fn code_injection_a_code_is_for_who_asked_for_it() {
     let other = site.registers(&json!({ "redirect_uris": [CALLBACK], "client_name": "Other" })).await;
     let code = person.allows(&id, &READ).await;
     let fields = |client: &str, verifier: &str, address: &str, resource: &str| {
-        [("grant_type", "authorization_code"), ("code", &code), ("client_id", client), ("code_verifier", verifier), ("redirect_uri", address), ("resource", resource)]
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        [
+            ("grant_type", "authorization_code"),
+            ("code", &code),
+            ("client_id", client),
+            ("code_verifier", verifier),
+            ("redirect_uri", address),
+            ("resource", resource),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
     };
     let wrong = "w".repeat(43);
     for (fields, error) in [
@@ -141,9 +148,12 @@ async fn a_refresh_token_that_is_used_again_ends_the_grant() {
     // Of two that race with one token both lose what comes after.
     let third = site.tokens(&id, &READ).await;
     let other = site.other().await;
-    let fields = [("grant_type", "refresh_token"), ("client_id", &id), ("refresh_token", text(&third, "refresh_token"))];
-    let (one, two) = futures::future::join(post(&site.client, "/oauth/token", &fields), post(&other, "/oauth/token", &fields)).await;
-    let winners: Vec<Value> = [one, two].iter().filter(|reply| reply.status.is_success()).map(|reply| reply.json()).collect();
+    let fields =
+        [("grant_type", "refresh_token"), ("client_id", &id), ("refresh_token", text(&third, "refresh_token"))];
+    let (one, two) =
+        futures::future::join(post(&site.client, "/oauth/token", &fields), post(&other, "/oauth/token", &fields)).await;
+    let winners: Vec<Value> =
+        [one, two].iter().filter(|reply| reply.status.is_success()).map(|reply| reply.json()).collect();
     assert_eq!(winners.len(), 1);
     assert_eq!(error_of(&site.refreshed(&id, text(&winners[0], "refresh_token")).await), "invalid_grant");
 }
@@ -157,8 +167,14 @@ async fn a_refresh_token_is_of_one_client_and_gives_no_more_than_was_granted() {
     let refresh = text(&tokens, "refresh_token");
     assert_eq!(error_of(&site.refreshed(&other, refresh).await), "invalid_grant");
     let asked = |scope: &'static str, resource: &'static str| [("scope", scope), ("resource", resource)];
-    for (more, error) in [(asked("read:vault write:vault", MCP), "invalid_scope"), (asked("read:vault", BASE), "invalid_target")] {
-        let fields: Vec<(&str, &str)> = [("grant_type", "refresh_token"), ("client_id", id.as_str()), ("refresh_token", refresh)].into_iter().chain(more).collect();
+    for (more, error) in
+        [(asked("read:vault write:vault", MCP), "invalid_scope"), (asked("read:vault", BASE), "invalid_target")]
+    {
+        let fields: Vec<(&str, &str)> =
+            [("grant_type", "refresh_token"), ("client_id", id.as_str()), ("refresh_token", refresh)]
+                .into_iter()
+                .chain(more)
+                .collect();
         assert_eq!(error_of(&site.post("/oauth/token", &fields).await), error);
     }
     site.refreshed(&id, refresh).await.ok();
@@ -171,7 +187,10 @@ async fn only_the_client_itself_revokes_its_tokens() {
     let other = site.registers(&json!({ "redirect_uris": ["https://evil.example/"] })).await;
     let tokens = site.tokens(&id, &READ).await;
     for token in ["refresh_token", "access_token"] {
-        assert_eq!(site.post("/oauth/revoke", &[("client_id", &other), ("token", text(&tokens, token))]).await.status, 200);
+        assert_eq!(
+            site.post("/oauth/revoke", &[("client_id", &other), ("token", text(&tokens, token))]).await.status,
+            200
+        );
     }
     let (grant, _) = text(&tokens, "refresh_token").split_once('.').unwrap();
     let guessed = format!("{grant}.{}", "0".repeat(64));
@@ -189,7 +208,14 @@ async fn a_form_of_another_page_decides_nothing() {
     let asked = person.asked(&id).await;
     let fields = |token: &str| {
         let request = field(&asked, "request");
-        encoded(&[("form_token", token), ("request", &request), ("vault", "main"), ("time", "86400"), ("scope", "read:vault"), ("decision", "allow")])
+        encoded(&[
+            ("form_token", token),
+            ("request", &request),
+            ("vault", "main"),
+            ("time", "86400"),
+            ("scope", "read:vault"),
+            ("decision", "allow"),
+        ])
     };
     let own = field(&asked, "form_token");
     for (origin, token) in [("https://evil.example", own.as_str()), (BASE, "0123"), (BASE, "")] {
@@ -207,7 +233,9 @@ async fn a_form_of_another_page_decides_nothing() {
 async fn the_form_cannot_ask_for_more_than_the_request() {
     let site = Site::new().await;
     let (id, person) = (site.registered().await, person(&site).await);
-    let reply = person.decides(&id, &[("decision", "allow"), ("scope", "read:vault"), ("scope", "admin"), ("scope", "bulk:vault")]).await;
+    let reply = person
+        .decides(&id, &[("decision", "allow"), ("scope", "read:vault"), ("scope", "admin"), ("scope", "bulk:vault")])
+        .await;
     let tokens = site.redeemed(&id, &parameter(location(&reply), "code")).await.ok();
     assert_eq!(tokens["scope"], "read:vault");
     for wrong in [[("vault", "other")], [("time", "99999999999")], [("folders", "../..")]] {
@@ -215,7 +243,8 @@ async fn the_form_cannot_ask_for_more_than_the_request() {
         assert!(page(&person.decides(&id, &fields).await).contains("class=\"problem\""), "{wrong:?}");
     }
     let changed = format!("response_type=code&client_id={id}&redirect_uri=https%3A%2F%2Fevil.example%2F");
-    let reply = person.decides(&id, &[("request", changed.as_str()), ("decision", "allow"), ("scope", "read:vault")]).await;
+    let reply =
+        person.decides(&id, &[("request", changed.as_str()), ("decision", "allow"), ("scope", "read:vault")]).await;
     assert_eq!((reply.status.as_u16(), reply.header("location")), (400, None));
 }
 
@@ -225,7 +254,10 @@ async fn the_consent_page_stands_in_no_frame_and_leads_to_one_place() {
     let (id, person) = (site.registered().await, person(&site).await);
     let reply = person.get(&authorize(&id)).await;
     let policy = reply.header("content-security-policy").unwrap();
-    assert!(policy.contains("frame-ancestors 'none'") && policy.contains("form-action 'self' https://claude.ai;"), "{policy}");
+    assert!(
+        policy.contains("frame-ancestors 'none'") && policy.contains("form-action 'self' https://claude.ai;"),
+        "{policy}"
+    );
     assert_eq!(reply.header("x-frame-options"), Some("DENY"));
     assert_eq!(reply.header("cache-control"), Some("no-store"));
 }
@@ -236,7 +268,10 @@ async fn what_a_client_calls_itself_is_text() {
     let name = "<script>alert(1)</script>\u{202e}\" onload=x";
     let id = site.registers(&json!({ "redirect_uris": [CALLBACK], "client_name": name })).await;
     let asked = person(&site).await.asked(&id).await;
-    assert!(!asked.contains("<script>alert") && !asked.contains('\u{202e}') && asked.contains("&lt;script&gt;"), "{asked}");
+    assert!(
+        !asked.contains("<script>alert") && !asked.contains('\u{202e}') && asked.contains("&lt;script&gt;"),
+        "{asked}"
+    );
 }
 
 #[tokio::test]
@@ -245,8 +280,12 @@ async fn a_session_from_before_signing_in_is_not_the_persons() {
     let mut person = Person::at(&site.client);
     let fixed = "0123456789abcdef0123456789abcdef";
     let signed_in = person
-        .send("POST", "/ui/sign-in", &[("origin", BASE), ("cookie", &format!("__Host-atlas-page={fixed}"))],
-            &encoded(&[("passphrase", PASSPHRASE), ("code", &one_time())]))
+        .send(
+            "POST",
+            "/ui/sign-in",
+            &[("origin", BASE), ("cookie", &format!("__Host-atlas-page={fixed}"))],
+            &encoded(&[("passphrase", PASSPHRASE), ("code", &one_time())]),
+        )
         .await;
     assert_eq!(signed_in.status, 303);
     assert_ne!(person.cookie("atlas-page").unwrap(), fixed);
@@ -262,7 +301,9 @@ async fn a_wrong_passphrase_and_a_wrong_code_look_alike_and_a_code_is_good_once(
     let person = Person::at(&site.client);
     let right = one_time();
     let mut pages = Vec::new();
-    for (passphrase, code) in [("wrong wrong wrong", right.as_str()), (PASSPHRASE, "000000"), (PASSPHRASE, ""), ("wrong wrong wrong", "")] {
+    for (passphrase, code) in
+        [("wrong wrong wrong", right.as_str()), (PASSPHRASE, "000000"), (PASSPHRASE, ""), ("wrong wrong wrong", "")]
+    {
         let reply = person.tries(passphrase, code).await;
         assert_eq!(reply.status, 403, "{passphrase}");
         pages.push(reply.body);
@@ -310,10 +351,14 @@ async fn tokens_of_others_and_for_others_are_refused() {
     };
     assert_eq!((&part(0)["typ"], &part(0)["alg"]), (&json!("at+jwt"), &json!("ES256")));
     let claims = part(1);
-    assert_eq!((&claims["iss"], &claims["aud"], &claims["sub"], &claims["vault"]), (&json!(BASE), &json!(MCP), &json!("ada"), &json!("main")));
+    assert_eq!(
+        (&claims["iss"], &claims["aud"], &claims["sub"], &claims["vault"]),
+        (&json!(BASE), &json!(MCP), &json!("ada"), &json!("main"))
+    );
     assert_eq!(claims["exp"].as_i64().unwrap() - claims["iat"].as_i64().unwrap(), 600);
     // The same claims by another key.
-    let other = AuthorityDocument { keys: vec![KeyDocument::make(Timestamp::UNIX_EPOCH).unwrap()], ..AUTHORITY.clone() };
+    let other =
+        AuthorityDocument { keys: vec![KeyDocument::make(Timestamp::UNIX_EPOCH).unwrap()], ..AUTHORITY.clone() };
     let stranger = process(&site.deployment, &other, &json!({})).await;
     let headers = [crate::support::tokens::bearer(token)];
     assert_eq!(send(&stranger, "POST", "/find", &headers, &json!({ "term": "x" })).await.status, 401);
@@ -337,7 +382,8 @@ async fn keys_change_by_overlap_and_a_stolen_one_is_worth_nothing_at_once() {
     let both = AuthorityDocument { keys: vec![fresh.clone(), AUTHORITY.keys[0].clone()], ..AUTHORITY.clone() };
     let rotated = process(&site.deployment, &both, &json!({})).await;
     assert_eq!(send(&rotated, "POST", "/find", &headers, &json!({ "term": "x" })).await.status, 200);
-    let fields = [("grant_type", "refresh_token"), ("client_id", &id), ("refresh_token", text(&tokens, "refresh_token"))];
+    let fields =
+        [("grant_type", "refresh_token"), ("client_id", &id), ("refresh_token", text(&tokens, "refresh_token"))];
     let next = post(&rotated, "/oauth/token", &fields).await.ok();
     // Only the new key signs, and the old instance does not know it.
     assert_eq!(site.call(text(&next, "access_token")).await, 401);
@@ -360,7 +406,17 @@ async fn the_store_has_no_secret_in_the_clear() {
     let (_, refresh) = text(&tokens, "refresh_token").split_once('.').unwrap();
     let user_code = text(&device, "user_code").replace('-', "");
     let session = person.cookie("atlas-page").unwrap();
-    let secrets = [code.as_str(), refresh, text(&tokens, "access_token"), text(&device, "device_code"), &user_code, &session, PASSPHRASE, &AUTHORITY.passphrase, &AUTHORITY.secret];
+    let secrets = [
+        code.as_str(),
+        refresh,
+        text(&tokens, "access_token"),
+        text(&device, "device_code"),
+        &user_code,
+        &session,
+        PASSPHRASE,
+        &AUTHORITY.passphrase,
+        &AUTHORITY.secret,
+    ];
     let objects: Vec<_> = site.deployment.objects.list(None).try_collect().await.unwrap();
     for object in objects {
         let bytes = site.deployment.objects.get(&object.location).await.unwrap().bytes().await.unwrap();
@@ -380,7 +436,8 @@ async fn what_is_switched_off_is_not_there() {
     assert_eq!(reply.status, 404);
     assert_eq!(site.post("/oauth/device_authorization", &[("client_id", "x")]).await.status, 404);
     // Without its secrets a process gives nothing, and has no metadata.
-    let plain = site.deployment.set_up(&[("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", crate::support::tokens::SECRET)]).await;
+    let plain =
+        site.deployment.set_up(&[("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", crate::support::tokens::SECRET)]).await;
     for path in ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration", "/oauth/jwks"] {
         assert_eq!(plain.get(path).await.status, 404, "{path}");
     }

@@ -9,6 +9,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
+use atlas_access::authority::AuthorityDocument;
 use atlas_mirror::{Store, location};
 use atlas_testkit::project::project;
 use atlas_testkit::proxy::{Broken, FaultProxy};
@@ -20,6 +21,7 @@ use object_store::path::Path as Key;
 use object_store::{ObjectStore as _, ObjectStoreExt as _, PutPayload};
 use serde_json::{Value, json};
 
+use crate::oauth::site::{AUTHORITY, BASE, PASSPHRASE, Person, redeemed, registered};
 use crate::support::agent::{Agent, ERAS};
 use crate::support::deployment::{Client, settings};
 use crate::support::programs::{atlas, json_of};
@@ -345,7 +347,12 @@ async fn a_function_needs_no_more_than_the_policies_of_its_role() {
         for config in [None, Some(key)] {
             let role = site.role(&policies, config);
             let place = config.map_or_else(|| document.clone(), |key| format!("store:{key}"));
-            let settings = settings(&[("ATLAS_CONFIG", &place), ("ATLAS_SEARCH_NOTES", "true")]);
+            let keys = AuthorityDocument { totp: None, ..AUTHORITY.clone() }.write().unwrap();
+            let mut variables = vec![("ATLAS_CONFIG", place.as_str()), ("ATLAS_SEARCH_NOTES", "true")];
+            if function == "auth" {
+                variables.extend([("ATLAS_AUTH", "jwt"), ("ATLAS_RESOURCE", BASE), ("ATLAS_OAUTH_KEYS", &keys)]);
+            }
+            let settings = settings(&variables);
             let client =
                 Client::of_routes(routes_of(&function), &site.open(&role), &settings, Duration::from_secs(30)).await;
             let headers = Agent::new(&client, ERAS[1]).headers;
@@ -355,6 +362,13 @@ async fn a_function_needs_no_more_than_the_policies_of_its_role() {
                 let is_again = config.is_some() && reply.status.as_u16() == 409;
                 let is_well = (reply.status.is_success() || is_again) && !text.contains("denied");
                 assert!(is_well, "{function} {method} {uri} {config:?}: {text}");
+            }
+            if function == "auth" {
+                // The whole way: a session, a code, a grant, and the tokens after it.
+                let (id, person) = (registered(&client).await, Person::at(&client));
+                assert_eq!(person.tries(PASSPHRASE, "").await.status, 303);
+                let code = person.allows(&id, &[("scope", "read:vault")]).await;
+                redeemed(&client, &id, &code).await.ok();
             }
         }
     }

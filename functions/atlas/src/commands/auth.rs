@@ -140,7 +140,9 @@ fn init(file: &Path, person: String, generate: bool, without_codes: bool, if_mis
         if if_missing {
             return Ok(());
         }
-        return Err(format!("{} is there: `atlas auth passphrase` or `atlas auth rotate` change it", file.display()).into());
+        return Err(
+            format!("{} is there: `atlas auth passphrase` or `atlas auth rotate` change it", file.display()).into()
+        );
     }
     let passphrase = authority_file::passphrase(generate)?;
     let code_secret = (!without_codes).then(random).transpose()?;
@@ -153,7 +155,10 @@ fn init(file: &Path, person: String, generate: bool, without_codes: bool, if_mis
     };
     authority_file::write(file, &document)?;
     if let Some(secret) = code_secret {
-        output::line(format_args!("For your app of one-time codes: {}", code_app_address(&secret, &document.person, "Atlas Mirror")));
+        output::line(format_args!(
+            "For your app of one-time codes: {}",
+            code_app_address(&secret, &document.person, "Atlas Mirror")
+        ));
     }
     let shown = std::path::absolute(file)?;
     output::note(format_args!("{} has the secrets of the server: keep it as you keep passwords", shown.display()));
@@ -175,7 +180,9 @@ fn rotate(file: &Path, stolen: bool) -> Outcome {
     authority_file::write(file, &document)?;
     if stolen {
         output::note("start the server again now: tokens and registrations from before are not valid any more");
-        output::note("then set another passphrase with `atlas auth passphrase`, and end all grants with `atlas auth revoke --all`");
+        output::note(
+            "then set another passphrase with `atlas auth passphrase`, and end all grants with `atlas auth revoke --all`",
+        );
     } else {
         output::note("start the server again: it signs with the new key, and takes what the one before signed");
     }
@@ -193,7 +200,10 @@ fn print(grants: &[Listed], as_json: bool) -> Outcome {
     for Listed { id, grant, is_ended } in grants {
         let state = if *is_ended { "ended" } else { "active" };
         let folders = grant.folders.as_ref().map(|folders| format!(" in {}", folders.join(", "))).unwrap_or_default();
-        output::line(format_args!("{id}  {state:<6}  {}: {}{folders}, vault {}, until {:.0}", grant.client_place, grant.scope, grant.vault, grant.expires));
+        output::line(format_args!(
+            "{id}  {state:<6}  {}: {}{folders}, vault {}, until {:.0}",
+            grant.client_place, grant.scope, grant.vault, grant.expires
+        ));
     }
     Ok(())
 }

@@ -83,7 +83,11 @@ fn pairs(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
 /// The cookies of a request that may be of a session.
 pub(crate) fn of(headers: &HeaderMap) -> Vec<Cookie> {
     let (name, _) = kind(headers);
-    pairs(headers).filter(|(of, _)| *of == name).filter_map(|(_, value)| Cookie::parse(value)).take(MAX_COOKIES).collect()
+    pairs(headers)
+        .filter(|(of, _)| *of == name)
+        .filter_map(|(_, value)| Cookie::parse(value))
+        .take(MAX_COOKIES)
+        .collect()
 }
 
 /// The header that sets the cookie for `seconds`; for none, the header that removes it.

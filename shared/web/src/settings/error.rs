@@ -30,3 +30,8 @@ pub enum SettingsError {
         remedy: &'static str,
     },
 }
+
+/// The error of the setting `name`, which cannot be `value`.
+pub(crate) fn unusable(name: &'static str, value: &str, remedy: &str) -> SettingsError {
+    SettingsError::Value { name, value: value.to_owned(), remedy: remedy.to_owned() }
+}
