@@ -1,36 +1,28 @@
 //! The terms of an expression in the index: for each word its own terms, those of its stem, or similar ones if no note has it. Only terms in
 //! documents that the caller sees count.
 
+mod wanted;
+
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use atlas_ops::error::Error;
-use atlas_ops::read::index::{DocumentRef, Fetched, Index, Slot, Wave};
+use atlas_ops::read::index::{DocumentRef, Fetched, Index};
 use atlas_segment::Part;
-use atlas_segment::terms::tag_term;
 use atlas_vault::words::is_unspaced;
 
 use crate::search::Correction;
 use crate::search::expression::{Expression, Token};
-use crate::search::language::{Language, Stems};
+use crate::search::language::Language;
+use crate::search::lists::wanted::{Decoded, MAX_ALTERNATIVES, MAX_CORRECTIONS, TermsToFetch, Wanted};
 use crate::search::snippet::SearchedWords;
 
 /// The weight of a common word, as a share of that by its rarity, …
 const COMMON: f32 = 0.1;
 /// … and a similar word two edits away.
 const TWO_EDITS: f32 = 0.5;
-/// The weight of an occurrence of a similar word.
-const MISSPELT: f32 = 0.5;
-/// Words up to this many characters are similar with one edit, longer ones with two.
-const ONE_EDIT_CHARS: usize = 5;
 /// Joined neighbours have at least so many bytes.
 const MIN_JOINED_BYTES: usize = 5;
-/// Most words that match a prefix, a stem or a tag in one segment.
-const MAX_ALTERNATIVES: usize = 256;
-/// Most terms of one segment that are looked at for similar words, or for those of a stem.
-const MAX_LOOKED_AT: usize = 4096;
-/// Most words that a misspelt one may mean.
-const MAX_CORRECTIONS: usize = 16;
 
 /// The postings of an expression.
 pub(crate) struct Lists {
@@ -72,143 +64,16 @@ pub(crate) struct Term {
     postings: Decoded,
 }
 
-/// Documents with their levels, once they are asked for; of one term only once.
-type Decoded = Arc<OnceLock<Vec<(u32, u32)>>>;
-
-/// A term whose pages are not there yet.
-struct Wanted {
-    segment: usize,
-    word: Arc<str>,
-    slot: Slot,
-    list: u32,
-    passages: Option<Slot>,
-    factor: f32,
-    postings: Decoded,
-}
-
 /// A word whose pages are not there yet.
 struct WantedWord {
     token: Token,
     is_common: bool,
     own: Vec<Wanted>,
     stem: Vec<Wanted>,
-    /// Similar terms with their edits, if all others may be in notes that the caller does not see.
+    /// Similar terms with their edits, if there are no others.
     near: Vec<(u8, Wanted)>,
     /// Whether it is not of the expression, but two neighbours of it.
     is_joined: bool,
-}
-
-/// Terms whose postings to fetch.
-struct TermsToFetch<'a> {
-    index: &'a Index,
-    wave: Wave,
-    slots: HashMap<(usize, u64), Slot>,
-    /// By segment and ordinal.
-    decoded: HashMap<(usize, u32), Decoded>,
-}
-
-impl<'a> TermsToFetch<'a> {
-    fn new(index: &'a Index) -> Self {
-        Self { index, wave: Wave::default(), slots: HashMap::new(), decoded: HashMap::new() }
-    }
-
-    fn term(&mut self, segment: usize, word: &str, ordinal: u32, of_text: bool) -> Result<Wanted, Error> {
-        let (table, layout) = (self.index.terms(segment)?, self.index.layout(segment)?);
-        let (part, list) = table.page(layout, ordinal)?;
-        let mut add = |part: atlas_segment::PartRef| {
-            let wave = &mut self.wave;
-            *self.slots.entry((segment, part.range.start)).or_insert_with(|| wave.add(segment, part))
-        };
-        let slot = add(part);
-        let passages = match (self.index.passages(segment)?, table.page_number(ordinal)) {
-            (Some(passages), Some(number)) if of_text => Some(add(passages.page(layout, number)?)),
-            _ => None,
-        };
-        let postings = self.decoded.entry((segment, ordinal)).or_default().clone();
-        Ok(Wanted { segment, word: word.into(), slot, list, passages, factor: 1.0, postings })
-    }
-
-    /// The terms of all segments that match a word.
-    fn word(&mut self, token: &Token, of_text: bool) -> Result<Vec<Wanted>, Error> {
-        let mut terms = Vec::new();
-        for segment in self.index.segments() {
-            let table = self.index.terms(segment)?;
-            if token.is_prefix {
-                for (word, ordinal) in table.with_prefix(&token.word, most_alternatives(self.index)) {
-                    terms.push(self.term(segment, &word, ordinal, of_text)?);
-                }
-            } else if let Some(ordinal) = table.get(&token.word) {
-                terms.push(self.term(segment, &token.word, ordinal, of_text)?);
-            }
-        }
-        Ok(terms)
-    }
-
-    /// The terms of all segments with the stem of a word.
-    fn stem(&mut self, token: &Token, stems: &Stems) -> Result<Vec<Wanted>, Error> {
-        let mut terms = Vec::new();
-        let Some(stem) = stems.of(&token.word).filter(|_| !token.is_prefix) else { return Ok(terms) };
-        for segment in self.index.segments() {
-            let mut found = Vec::new();
-            self.index.terms(segment)?.each_with_prefix(&stem.prefix, MAX_LOOKED_AT, |word, ordinal| {
-                if word == token.word || stems.has(&stem, word) {
-                    found.push((word.to_owned(), ordinal));
-                }
-            });
-            for (word, ordinal) in found {
-                terms.push(self.term(segment, &word, ordinal, true)?);
-            }
-        }
-        Ok(terms)
-    }
-
-    /// The terms of all segments that are similar to a word, with their edits.
-    fn near(&mut self, word: &str) -> Result<Vec<(u8, Wanted)>, Error> {
-        let most_edits = if word.chars().count() > ONE_EDIT_CHARS { 2 } else { 1 };
-        let mut found = Vec::new();
-        for segment in self.index.segments() {
-            for (other, ordinal, edits) in self.index.terms(segment)?.near(word, most_edits, MAX_LOOKED_AT) {
-                // A word with two typing errors still begins right, which the table knows.
-                if !other.starts_with('#') && !other.contains(is_unspaced) {
-                    found.push((edits, other, segment, ordinal));
-                }
-            }
-        }
-        // Of hidden words some may displace others, unless all are looked at.
-        let most = if self.index.is_whole() { MAX_CORRECTIONS } else { MAX_LOOKED_AT };
-        found.sort_unstable();
-        let mut words = 0;
-        let mut terms: Vec<(u8, Wanted)> = Vec::new();
-        for (edits, other, segment, ordinal) in found {
-            words += usize::from(terms.last().is_none_or(|(_, last)| *last.word != *other));
-            if words > most {
-                break;
-            }
-            let term = self.term(segment, &other, ordinal, true)?;
-            terms.push((edits, Wanted { factor: MISSPELT, ..term }));
-        }
-        Ok(terms)
-    }
-
-    /// The terms of a tag and of those below it.
-    fn tag(&mut self, tag: &str) -> Result<Vec<Wanted>, Error> {
-        let mut terms = Vec::new();
-        for segment in self.index.segments() {
-            let table = self.index.terms(segment)?;
-            let below = table.with_prefix(&format!("{}/", tag_term(tag)), most_alternatives(self.index));
-            let ordinals = table.get(&tag_term(tag)).into_iter().chain(below.into_iter().map(|(_, ordinal)| ordinal));
-            for ordinal in ordinals {
-                terms.push(self.term(segment, tag, ordinal, false)?);
-            }
-        }
-        Ok(terms)
-    }
-}
-
-/// Most terms of one segment that are considered for a word. Where some may only occur in hidden notes, more are
-/// considered, so that these displace no others.
-fn most_alternatives(index: &Index) -> usize {
-    if index.is_whole() { MAX_ALTERNATIVES } else { 16 * MAX_ALTERNATIVES }
 }
 
 impl Lists {
@@ -222,9 +87,9 @@ impl Lists {
             let is_common = !token.is_prefix && language.is_common(&token.word);
             let own = wanted.word(token, !is_common)?;
             let stem = if is_common { Vec::new() } else { wanted.stem(token, &stems)? };
-            // For who does not see everything all words may be unknown, which only their postings tell.
-            let may_be_unknown = own.is_empty() && stem.is_empty() || !index.is_whole();
-            let is_similar = may_be_unknown && !is_common && token.may_be_misspelt();
+            // For who does not see everything only postings tell which words are unknown.
+            let is_unknown = index.is_whole() && own.is_empty() && stem.is_empty();
+            let is_similar = is_unknown && !is_common && token.may_be_misspelt();
             let near = if is_similar { wanted.near(&token.word)? } else { Vec::new() };
             words.push(WantedWord { token: token.clone(), is_common, own, stem, near, is_joined: false });
         }
@@ -247,6 +112,7 @@ impl Lists {
         let exact = exact.into_iter().map(of_key).collect::<Result<HashMap<_, _>, Error>>()?;
         let tags = tags.into_iter().map(of_key).collect::<Result<HashMap<_, _>, Error>>()?;
         let mut lists = Self { words: Vec::new(), exact, tags, corrections: Vec::new() };
+        let mut unknown = Vec::new();
         for WantedWord { token, is_common, own, stem, near, is_joined } in words {
             let (own, mut stem) = (seen(own)?, seen(stem)?);
             if stem.len() == own.len() {
@@ -258,22 +124,35 @@ impl Lists {
             }
             let share = if is_common { COMMON } else { 1.0 };
             let mut word = Word { token, is_common, share, own, stem };
-            if is_unknown {
-                lists.correct(&mut word, nearest(index, &fetched, near)?);
+            if is_unknown && index.is_whole() {
+                lists.corrections.extend(word.correct(nearest(index, &fetched, near)?));
+            } else if is_unknown && !is_common && word.token.may_be_misspelt() {
+                unknown.push(lists.words.len());
             }
             lists.words.push(word);
         }
+        lists.correct(index, unknown).await?;
         Ok(lists)
     }
 
-    /// Gives a word that no note has the terms of similar ones.
-    fn correct(&mut self, word: &mut Word, (edits, near): (u8, BTreeMap<Arc<str>, Vec<Term>>)) {
-        let instead: Vec<String> = near.keys().take(MAX_CORRECTIONS).map(|word| word.to_string()).collect();
-        if !instead.is_empty() {
-            self.corrections.push(Correction { word: word.token.word.clone(), instead });
-            word.own = near.into_values().take(MAX_CORRECTIONS).flatten().collect();
-            word.share *= if edits < 2 { 1.0 } else { TWO_EDITS };
+    /// Gives words that no note has the terms of similar ones; `unknown` are their places.
+    async fn correct(&mut self, index: &Index, unknown: Vec<usize>) -> Result<(), Error> {
+        let mut wanted = TermsToFetch::new(index);
+        let mut near = Vec::new();
+        for at in unknown {
+            if let Some(word) = self.words.get(at) {
+                near.push((at, wanted.near(&word.token.word)?));
+            }
         }
+        if near.is_empty() {
+            return Ok(());
+        }
+        let fetched = index.load(wanted.wave).await?;
+        for (at, near) in near {
+            let nearest = nearest(index, &fetched, near)?;
+            self.corrections.extend(self.words.get_mut(at).and_then(|word| word.correct(nearest)));
+        }
+        Ok(())
     }
 
     /// The terms of a word of a phrase.
@@ -301,6 +180,18 @@ impl Lists {
             searched.push(token.clone(), worth(self.exact(token)), std::iter::empty());
         }
         searched
+    }
+}
+
+impl Word {
+    /// Takes the terms of similar words, if there are any.
+    fn correct(&mut self, (edits, near): (u8, ByWord)) -> Option<Correction> {
+        let instead: Vec<String> = near.keys().take(MAX_CORRECTIONS).map(|word| word.to_string()).collect();
+        (!instead.is_empty()).then(|| {
+            self.own = near.into_values().take(MAX_CORRECTIONS).flatten().collect();
+            self.share *= if edits < 2 { 1.0 } else { TWO_EDITS };
+            Correction { word: self.token.word.clone(), instead }
+        })
     }
 }
 
