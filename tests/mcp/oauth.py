@@ -173,7 +173,8 @@ def with_authlib(base):
     assert call().json()["results"]
     session.refresh_token(server["token_endpoint"])
     assert session.token["access_token"] != token["access_token"] and call().json()["results"]
-    session.revoke_token(server["revocation_endpoint"], token=session.token["refresh_token"], body=f"client_id={urllib.parse.quote(registered['client_id'])}")
+    revoked = session.revoke_token(server["revocation_endpoint"], session.token["refresh_token"])
+    assert revoked.status_code == 200, revoked.text
     status, refused = post(
         server["token_endpoint"], grant_type="refresh_token", client_id=registered["client_id"], refresh_token=session.token["refresh_token"]
     )
