@@ -14,7 +14,7 @@ use crate::support::deployment::Deployment;
 use crate::support::random;
 use crate::support::reading::{arguments_of, is_about_a_path, reading};
 use crate::support::tokens::{SECRET, bearer, send, token, token_of};
-use crate::support::world::{World, caller};
+use crate::support::world::{World, caller, caller_within};
 
 /// The paths that an access list allows, by a second, simple implementation: a path is read if its list has it as it is written, and if the last
 /// rule that matches it, as it is written and in any case, asks for nothing that the caller does not hold.
@@ -214,7 +214,26 @@ fn hidden_notes_affect_no_result_count_or_score() {
     let hidden = std::cell::Cell::new(0);
     let result = runner.run(&strategy, |(steps, (acl, held))| {
         let steps: Vec<BTreeMap<String, String>> = steps.into_iter().map(|step| step.into_values().collect()).collect();
-        hidden.set(hidden.get() + runtime.block_on(compare(&steps, &acl, &held)));
+        hidden.set(hidden.get() + runtime.block_on(compare(&steps, &acl, &held, None)));
+        Ok(())
+    });
+    result.unwrap();
+    assert!(hidden.get() > 0, "no case hid anything");
+}
+
+#[test]
+fn notes_outside_of_a_tokens_folders_affect_no_result_count_or_score() {
+    let mut runner = TestRunner::new(random::cases(12));
+    let notes = || prop::collection::btree_map("[0-9]{3}", any_note(), 1..12);
+    let folder = prop::sample::select(vec!["vault", "vault/Team", "vault/team/deep", "agent", "memory", "vau"]);
+    let folders = prop::collection::vec(folder, 0..3);
+    let strategy = (prop::collection::vec(notes(), 1..3), any_acl(), folders);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let hidden = std::cell::Cell::new(0);
+    let result = runner.run(&strategy, |(steps, (acl, held), folders)| {
+        let steps: Vec<BTreeMap<String, String>> = steps.into_iter().map(|step| step.into_values().collect()).collect();
+        let folders: Vec<String> = folders.into_iter().chain(["open"]).map(str::to_owned).collect();
+        hidden.set(hidden.get() + runtime.block_on(compare(&steps, &acl, &held, Some(&folders))));
         Ok(())
     });
     result.unwrap();
@@ -222,9 +241,16 @@ fn hidden_notes_affect_no_result_count_or_score() {
 }
 
 /// A vault, of which the caller may read some, answers as the vault that has only that; the number of notes that it hides.
-async fn compare(steps: &[BTreeMap<String, String>], acl: &Value, held: &[String]) -> usize {
+async fn compare(
+    steps: &[BTreeMap<String, String>],
+    acl: &Value,
+    held: &[String],
+    folders: Option<&[String]>,
+) -> usize {
+    let is_within =
+        |path: &str| folders.is_none_or(|folders| folders.iter().any(|folder| path.starts_with(&format!("{folder}/"))));
     let visible = |step: &BTreeMap<String, String>| {
-        step.clone().into_iter().filter(|(path, _)| may_read(acl, held, path)).collect()
+        step.clone().into_iter().filter(|(path, _)| may_read(acl, held, path) && is_within(path)).collect()
     };
     // A note that nobody is denied, so that both are published as often.
     let first = |step: usize| BTreeMap::from([(format!("open/{step}.md"), format!("step {step}"))]);
@@ -242,12 +268,12 @@ async fn compare(steps: &[BTreeMap<String, String>], acl: &Value, held: &[String
     if acl["strictReadDefault"] == true && acl["readPaths"].is_null() {
         return 0;
     }
-    let restricted = World::of(&steps, acl, caller(held)).await;
+    let restricted = World::of(&steps, acl, caller_within(held, folders)).await;
     // Ranks count what was replaced until segments merge, unless something may be hidden.
     let is_replaced = shown.iter().map(BTreeMap::len).sum::<usize>()
         > shown.iter().flatten().map(|(path, _)| path).collect::<BTreeSet<_>>().len();
-    let hides =
-        Acl::new(&serde_json::from_value(acl.clone()).unwrap()).unwrap().reader(caller(held).scopes()).is_some();
+    let hides = folders.is_some()
+        || Acl::new(&serde_json::from_value(acl.clone()).unwrap()).unwrap().reader(caller(held).scopes()).is_some();
     let all_is_open = if is_replaced && hides { json!({ "readPaths": ["**"] }) } else { json!({}) };
     let whole = World::of(&shown, &all_is_open, caller(held)).await;
     for (name, arguments, pages) in questions() {
@@ -272,7 +298,7 @@ async fn compare(steps: &[BTreeMap<String, String>], acl: &Value, held: &[String
         for (name, arguments) in about.map(|entry| (entry.info.name, arguments_of(entry, path))).chain(more) {
             let found = restricted.told(name, arguments.clone()).await;
             let expected = whole.told(name, arguments).await;
-            if may_read(acl, held, path) {
+            if may_read(acl, held, path) && is_within(path) {
                 assert_eq!(found, expected, "{name} {path}");
             } else {
                 hidden += 1;

@@ -43,6 +43,13 @@ pub fn caller(others: &[String]) -> Caller {
     Caller::of_scopes("agent", Scopes::named(names))
 }
 
+/// The same, whose scopes hold in these folders only.
+pub fn caller_within(others: &[String], folders: Option<&[String]>) -> Caller {
+    let all = caller(others);
+    let scopes = all.scopes().clone();
+    folders.map_or(all, |folders| Caller::of_scopes("agent", scopes.within(folders)))
+}
+
 impl World {
     /// A vault with several segments: each step is one publication.
     pub async fn of(steps: &[BTreeMap<String, String>], acl: &Value, caller: Caller) -> Self {
