@@ -5,5 +5,6 @@ mod devices;
 mod documents;
 mod flow;
 mod life;
+mod processes;
 pub(crate) mod site;
 mod threats;
