@@ -42,6 +42,8 @@ pub(crate) fn sign_in(app: &App, status: StatusCode, next: &str, problem: Option
             @if let Some(issuer) = app.gate.issuer() {
                 form.stack method="post" action="/ui/sign-in" {
                     input type="hidden" name="next" value=(next);
+                    // For password managers, which keep a passphrase by a name; the person's own is told to nobody.
+                    input.hidden type="text" name="username" value="atlas" autocomplete="username" aria-label="Account" tabindex="-1" readonly;
                     label for="passphrase" { "Your passphrase" }
                     input #passphrase type="password" name="passphrase" required maxlength=(MAX_PASSPHRASE) autocomplete="current-password";
                     @if issuer.authority.totp.is_some() {

@@ -18,7 +18,7 @@ use crate::support::programs::{Place, Running, curl, target, until};
 
 /// The version of axe-core that judges.
 const AXE: &str = "axe-core@4.14.1";
-const WIDTHS: [u32; 3] = [320, 1280, 2560];
+pub(super) const WIDTHS: [u32; 3] = [320, 1280, 2560];
 /// The pages that are judged.
 const PAGES: [&str; 12] = [
     "/ui",
@@ -194,11 +194,7 @@ fn every_page_is_fit_for_everybody_and_every_width() {
         browser.resize(1280, 800);
         browser.open(&format!("{}{page}", site.url));
         if let Some(axe) = &axe {
-            browser.run(axe);
-            let judge = "const done = arguments[arguments.length - 1];\
-                         axe.run(document).then((found) => done(found.violations.map((one) => \
-                         one.id + ': ' + one.nodes.map((node) => node.target.join(' ') + ' ' + node.failureSummary).join('; '))));";
-            assert_eq!(browser.wait_for(judge), json!([]), "{page}, {scheme}");
+            judged_by(&browser, axe, &format!("{page}, {scheme}"));
         }
         for width in WIDTHS {
             browser.resize(width, 800);
@@ -214,6 +210,21 @@ fn every_page_is_fit_for_everybody_and_every_width() {
         browser.complaints().into_iter().filter(|said| !said.contains("404")).collect::<Vec<_>>(),
         Vec::<String>::new()
     );
+}
+
+/// Has axe-core judge the page that the browser shows, if it can be had.
+pub(super) fn judged(browser: &Browser, name: &str) {
+    if let Some(axe) = axe() {
+        judged_by(browser, &axe, name);
+    }
+}
+
+fn judged_by(browser: &Browser, axe: &str, name: &str) {
+    browser.run(axe);
+    let judge = "const done = arguments[arguments.length - 1];\
+                 axe.run(document).then((found) => done(found.violations.map((one) => \
+                 one.id + ': ' + one.nodes.map((node) => node.target.join(' ') + ' ' + node.failureSummary).join('; '))));";
+    assert_eq!(browser.wait_for(judge), json!([]), "{name}");
 }
 
 /// axe-core from its registry; [`None`], with a message, if it cannot be had.
