@@ -6,5 +6,6 @@ mod documents;
 mod flow;
 mod life;
 mod processes;
+mod signing_in;
 pub(crate) mod site;
 mod threats;

@@ -1,7 +1,6 @@
 //! The settings of a deployment. Binaries pass their environment in, once.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::str::FromStr;
 
 use atlas_access::token::ALGORITHMS;
@@ -20,10 +19,10 @@ use tracing_subscriber::filter::Targets;
 
 pub use auth::Auth;
 pub use error::SettingsError;
+pub use tokens::{Hidden, Tokens};
 
 use self::auth::is_address;
 use crate::clients::Clients;
-use crate::config::document::ServerDocument;
 use crate::config::error::DocumentError;
 use crate::config::obsidian::{ObsidianDocument, ObsidianSettings};
 use crate::config::services::ServiceSettings;
@@ -34,6 +33,7 @@ use crate::origins::Origins;
 pub(crate) mod auth;
 pub(crate) mod error;
 pub(crate) mod files;
+mod tokens;
 
 /// The settings of a function or server.
 #[derive(Clone, Debug)]
@@ -121,45 +121,6 @@ pub struct GivenSettings {
     pub environment: BTreeSet<String>,
     /// The paths in the document, such as `auth.mode`.
     pub document: BTreeSet<String>,
-}
-
-/// How tokens are checked, and where callers get them.
-#[derive(Clone, Debug, Default)]
-pub struct Tokens {
-    /// `ATLAS_JWT_SECRET`: checks HS256, and nothing else.
-    pub secret: Option<Secret>,
-    /// `ATLAS_JWT_SECRET_FILE`: the path of a file with the secret.
-    pub secret_file: Option<String>,
-    /// `ATLAS_JWKS`: public keys, a JWKS or one for each issuer, or the path of a file with that.
-    pub jwks: Option<String>,
-    /// `ATLAS_JWT_ISSUER`: the accepted `iss`; any if empty.
-    pub issuers: Vec<String>,
-    /// `ATLAS_JWT_AUDIENCE`: the accepted `aud`. If empty, `resource` with public keys, else any.
-    pub audiences: Vec<String>,
-    /// `ATLAS_JWT_ALGORITHMS`: the accepted `alg`.
-    pub algorithms: Vec<String>,
-    /// `ATLAS_RESOURCE`: the address of this deployment, as its callers write it.
-    pub resource: Option<String>,
-    /// `ATLAS_AUTHORIZATION_SERVERS`: the addresses of the authorization servers.
-    pub authorization_servers: Vec<String>,
-    /// `ATLAS_OAUTH_KEYS`: the secrets of the deployment's own authorization server. They are not shown.
-    pub authority: Option<Hidden>,
-    /// `ATLAS_OAUTH_KEYS_FILE`: the path of a file with them.
-    pub authority_file: Option<String>,
-    /// How the authorization server of its own behaves.
-    pub server: ServerDocument,
-    /// Whether each request looks whether its grant was revoked.
-    pub check_revocation: bool,
-}
-
-/// A text that is not shown.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Hidden(pub String);
-
-impl fmt::Debug for Hidden {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(secret)")
-    }
 }
 
 /// The default store: a folder beside the process, so that no account is needed.

@@ -72,7 +72,7 @@ pub struct Output {
     /// Whether the vault is read-only.
     kill_switch: bool,
     /// Why it is denied: `scopes` (those of the operation), `closed_folder`, `readOnly`, `readPaths`, `writePaths`,
-    /// `deletePaths`, `strictReadDefault`, `defaultScopes`, `rules: ` with the glob of the rule, `dot_name` (nothing is
+    /// `deletePaths`, `strictReadDefault`, `token_folders`, `defaultScopes`, `rules: ` with the glob of the rule, `dot_name` (nothing is
     /// changed below a name that begins with a dot), or `plugin_missing`; absent if it is allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     denied_by: Option<String>,
