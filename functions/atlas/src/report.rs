@@ -32,6 +32,7 @@ pub(crate) fn print(summary: &Summary, time: Option<&str>, is_dry_run: bool) {
     ));
     texts(summary);
     git(summary);
+    embedded(summary);
     collected(summary);
     waiting(summary);
 }
@@ -56,6 +57,15 @@ pub(crate) fn texts(summary: &Summary) {
         (0, 0) => {}
         (texts, 0) => output::note(format_args!("the text of {texts} PDFs was read: searches find it")),
         (texts, waiting) => output::note(format_args!("the text of {texts} PDFs was read; {waiting} more come next")),
+    }
+}
+
+/// Prints the number of notes that have got vectors.
+fn embedded(summary: &Summary) {
+    match (summary.embedded, summary.embedding_waiting) {
+        (0, 0) => {}
+        (notes, 0) => output::note(format_args!("{notes} notes were embedded: searches find them by meaning")),
+        (notes, waiting) => output::note(format_args!("{notes} notes were embedded; {waiting} wait for the next sync")),
     }
 }
 

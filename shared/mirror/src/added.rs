@@ -236,13 +236,14 @@ impl Mirror {
     }
 }
 
-/// The objects below `segments/` that a generation refers to: segments with their index, and tombstones.
+/// The objects below `segments/` that a generation refers to: segments with their index, tombstones, and vectors.
 pub(crate) fn objects_of(snapshot: &Snapshot) -> impl Iterator<Item = (Option<usize>, SegmentId)> + '_ {
     snapshot.segments().iter().enumerate().flat_map(|(index, entry)| {
         let deleted = match &entry.deleted {
             Tombstones::Stored(stored) => Some((None, stored.id)),
             Tombstones::Inline(_) => None,
         };
-        [Some((Some(index), entry.id)), deleted].into_iter().flatten()
+        let vectors = entry.vectors.map(|vectors| (None, vectors.id));
+        [Some((Some(index), entry.id)), deleted, vectors].into_iter().flatten()
     })
 }

@@ -12,9 +12,10 @@ use jiff::Timestamp;
 use crate::error::MirrorError;
 use crate::id::{Hash, Id, SegmentId};
 use crate::keys::VaultId;
-use crate::manifest::{Changes, FORMAT, KeyedResult, Manifest, Origin, SegmentEntry, Totals};
+use crate::manifest::{Changes, KeyedResult, Manifest, Origin, SegmentEntry, Totals};
 use crate::snapshot::{Snapshot, State};
 use crate::tombstones::{DocumentSet, Tombstones};
+use crate::vectors::{Embeddings, NewVectors, VectorEntry, format_of};
 
 /// A logical change: the new content of some paths, and the versions that they must have before.
 pub trait ChangeSet: Sync {
@@ -86,6 +87,11 @@ pub struct Derived {
     pub ends_history: bool,
     /// By path: the origin of each note that the caller changed before, or moves.
     pub origins: BTreeMap<String, Origin>,
+    /// Other vectors of live segments.
+    pub vectors: Vec<(SegmentId, NewVectors)>,
+    /// Another model, or that there is none any more; [`None`] if it stays. With another one, the vectors of all segments that are not in
+    /// `vectors` or new are dropped.
+    pub embeddings: Option<Option<Embeddings>>,
 }
 
 /// A segment to add.
@@ -99,11 +105,13 @@ pub struct NewSegment {
     pub deleted: Vec<u32>,
     /// The generation of the version that its one document replaces, if its record does not say so; 0 for none.
     pub replaces: u64,
+    /// The vectors of its notes, of the head's model.
+    pub vectors: Option<NewVectors>,
 }
 
 impl From<Built> for NewSegment {
     fn from(built: Built) -> Self {
-        Self { bytes: built.bytes.into(), layout: built.layout, deleted: Vec::new(), replaces: 0 }
+        Self { bytes: built.bytes.into(), layout: built.layout, deleted: Vec::new(), replaces: 0, vectors: None }
     }
 }
 
@@ -153,10 +161,12 @@ pub struct CommitKey {
 /// The uploaded objects of a [`Derived`], in its order.
 #[derive(Debug)]
 pub(crate) struct UploadedObjects {
-    /// The segments' ids and tombstones.
-    pub(crate) segments: Vec<(SegmentId, Tombstones)>,
+    /// The segments' ids and tombstones, and the ids of their vectors.
+    pub(crate) segments: Vec<(SegmentId, Tombstones, Option<SegmentId>)>,
     /// The new tombstones of live segments, by their index.
     pub(crate) deleted: Vec<(usize, Tombstones)>,
+    /// The ids of other vectors of live segments.
+    pub(crate) vectors: Vec<SegmentId>,
 }
 
 /// Checks that `derived` fits `head`, and finds the documents that it adds to the tombstones of each live segment.
@@ -219,24 +229,40 @@ pub(crate) fn next_manifest(
             entry.deleted = deleted;
         }
     }
+    let embeddings = match (&derived.embeddings, head) {
+        (Some(other), _) => {
+            segments.iter_mut().for_each(|entry| entry.vectors = None);
+            other.clone()
+        }
+        (None, head) => head.and_then(|head| head.manifest.embeddings.clone()),
+    };
+    let entry_of = |new: &NewVectors, id| Some(VectorEntry { id, layout: new.layout }).filter(|entry| entry.is_sound(embeddings.as_ref().map(|model| model.dimensions)));
+    for ((segment, new), id) in derived.vectors.iter().zip(uploaded.vectors) {
+        if let Some(entry) = segments.iter_mut().find(|entry| entry.id == *segment) {
+            entry.vectors = entry_of(new, id);
+        }
+    }
     // The merged segment takes the position of its first input.
     let is_dropped = |entry: &SegmentEntry| derived.dropped.iter().any(|dropped| dropped.segment == entry.id);
     let at = segments.iter().position(is_dropped).unwrap_or(segments.len());
     segments.retain(|entry| !is_dropped(entry));
     let added = derived.segments.iter().zip(uploaded.segments);
-    let added = added.map(|(new, (id, deleted))| SegmentEntry {
+    let added = added.map(|(new, (id, deleted, vectors))| SegmentEntry {
         id,
         generation,
         bytes: new.bytes.len() as u64,
         layout: new.layout.clone(),
         replaces: new.replaces,
+        vectors: new.vectors.as_ref().zip(vectors).and_then(|(new, id)| entry_of(new, id)),
         deleted,
     });
+    let added: Vec<SegmentEntry> = added.collect();
     segments.splice(at..at, added);
     let keyed =
         info.key.map(|key| KeyedResult { key_hash: key.hash, result: derived.result.clone().unwrap_or_default() });
     Ok(Manifest {
-        format: FORMAT,
+        format: format_of(embeddings.as_ref()),
+        embeddings,
         vault: vault.clone(),
         lineage,
         generation,

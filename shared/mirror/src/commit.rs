@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures::future::{join, try_join};
+use futures::future::{OptionFuture, join, try_join, try_join3};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
@@ -219,17 +219,21 @@ impl Mirror {
             more.into_iter().map(|(at, more)| self.add_tombstones(attempts, head, at, more)).collect();
         let segments = stream::iter(segments).buffered(PARALLEL_UPLOADS).try_collect();
         let deleted = stream::iter(deleted).buffered(PARALLEL_UPLOADS).try_collect();
-        let (segments, deleted) = try_join(segments, deleted).await?;
-        Ok((derived, UploadedObjects { segments, deleted }))
+        let vectors: Vec<_> = derived.vectors.iter().map(|(_, new)| self.upload_object(attempts, &new.bytes)).collect();
+        let vectors = stream::iter(vectors).buffered(PARALLEL_UPLOADS).try_collect();
+        let (segments, deleted, vectors) = try_join3(segments, deleted, vectors).await?;
+        Ok((derived, UploadedObjects { segments, deleted, vectors }))
     }
 
     async fn upload_segment<C>(
         &self,
         attempts: &Attempts<'_, C>,
         segment: &NewSegment,
-    ) -> Result<(SegmentId, Tombstones), MirrorError> {
+    ) -> Result<(SegmentId, Tombstones, Option<SegmentId>), MirrorError> {
         let deleted = segment.deleted.iter().copied().collect();
-        try_join(self.upload_object(attempts, &segment.bytes), self.upload_tombstones(attempts, deleted)).await
+        let vectors = segment.vectors.as_ref().map(|new| self.upload_object(attempts, &new.bytes));
+        let vectors = async { OptionFuture::from(vectors).await.transpose() };
+        try_join3(self.upload_object(attempts, &segment.bytes), self.upload_tombstones(attempts, deleted), vectors).await
     }
 
     /// The tombstones of segment `index` of `head` together with `more`.

@@ -108,6 +108,21 @@ impl Keys {
         self.at(format_args!("blobs/{key}"))
     }
 
+    /// An embedding model's object.
+    pub fn model(&self, id: &Hash) -> Path {
+        self.at(format_args!("models/{id}"))
+    }
+
+    /// The description of an embedding model.
+    pub fn model_description(&self, id: &Hash) -> Path {
+        self.at(format_args!("models/{id}.json"))
+    }
+
+    /// The folder of embedding models.
+    pub fn models(&self) -> Path {
+        self.at("models")
+    }
+
     /// State of the access layer: claims of idempotency keys, confirmation tokens.
     ///
     /// # Errors

@@ -8,7 +8,8 @@
 //! # Layout
 //! - [`keys`]: the keys of the objects.
 //! - [`id`]: random ids and hashes.
-//! - [`manifest`]: the state of a vault at one generation; [`tombstones`]: the dead documents of a segment.
+//! - [`manifest`]: the state of a vault at one generation; [`tombstones`]: the dead documents of a segment; [`vectors`]: the vectors of
+//!   one, and their model.
 //! - [`location`]: stores by URL; `variables`: S3's environment variables; `s3`: connecting to S3; `s3_client`: the
 //!   HTTP client; `s3_answer`: the meaning of S3's errors; [`secrets`]: masks secrets in settings.
 //! - [`probe`]: whether a store is safe to write to.
@@ -22,10 +23,11 @@
 //! - [`change`]: the content of a commit; [`commit`]: makes it the next generation.
 //! - [`once`]: small objects whose content the first writer decides; [`claim`]: claims keyed requests before they run;
 //!   [`request`]: requests for a sync.
-//! - [`mod@merge`]: merges small segments.
+//! - [`mod@merge`]: merges small segments; [`held_vectors`]: all vectors of one.
 //! - [`collect`]: garbage collection; `added`: the objects that the kept generations refer to; `expiry`: deletes
 //!   expired state; [`mod@purge`]: removes a file with all its versions.
 //! - [`inspect`]: finds damaged objects; [`repair`]: publishes them again; `rescue`: recovers their files.
+//! - [`models`]: embedding models in the store; [`embedding`]: gives notes their vectors.
 //! - [`blob`]: bytes of attachments; `presigned`: URLs to them.
 //! - [`error`]: errors, by what to do about them.
 #![doc = ""]
@@ -41,12 +43,14 @@ pub mod claim;
 pub mod collect;
 pub mod commit;
 pub mod counters;
+pub mod embedding;
 pub mod error;
 mod exchanged;
 mod expiry;
 mod failure;
 mod head;
 mod heartbeat;
+pub mod held_vectors;
 mod history;
 pub mod id;
 pub mod inspect;
@@ -55,6 +59,7 @@ pub mod location;
 pub mod manifest;
 pub mod merge;
 pub mod mirror;
+pub mod models;
 mod newest;
 pub mod once;
 mod presigned;
@@ -73,6 +78,7 @@ pub mod snapshot;
 pub mod store;
 pub mod tombstones;
 mod variables;
+pub mod vectors;
 
 pub use cache::{Forgotten, PartCache};
 pub use change::{Attempt, ChangeSet, CommitInfo, CommitKey, Derived, DroppedSegment, NewSegment};
@@ -87,6 +93,7 @@ pub use inspect::Flaw;
 pub use keys::{BlobKey, VaultId};
 pub use manifest::Manifest;
 pub use mirror::{Mirror, Options};
+pub use models::StoredModelInfo;
 pub use once::StateObject;
 pub use presigned::{UploadRequest, Uploaded};
 pub use probe::probe_conditional_writes;
@@ -94,3 +101,4 @@ pub use repair::Repaired;
 pub use request::SyncRequest;
 pub use snapshot::Snapshot;
 pub use store::{Store, StoreOptions};
+pub use vectors::{Embeddings, NewVectors, VectorEntry};

@@ -10,9 +10,11 @@ use serde::{Deserialize, Serialize};
 use crate::id::{Hash, Id, SegmentId};
 use crate::keys::VaultId;
 use crate::tombstones::Tombstones;
+use crate::vectors::{Embeddings, VectorEntry, format_of};
 
-/// The manifest format that this crate writes, and the newest that it reads.
-pub const FORMAT: u32 = 1;
+/// The newest manifest format that this crate reads. It writes 1, or 2 where there are vectors: a program that would lose them must not
+/// extend it.
+pub const FORMAT: u32 = 2;
 /// Most bytes of a manifest.
 pub const MAX_BYTES: usize = 1 << 20;
 /// Most segments of a vault.
@@ -80,6 +82,9 @@ pub struct Manifest {
     pub changes: Changes,
     /// The totals of the vault.
     pub totals: Totals,
+    /// The model of the vectors, if there are any. Only a manifest of format 2 has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embeddings: Option<Embeddings>,
     /// The live segments, in order.
     pub segments: Vec<SegmentEntry>,
 }
@@ -176,6 +181,9 @@ pub struct SegmentEntry {
     /// segment can be uploaded before it is known which version it replaces.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub replaces: u64,
+    /// The vectors of its notes, if they have some. All are of the manifest's model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vectors: Option<VectorEntry>,
     /// Documents of it that are replaced or deleted.
     #[serde(default = "Tombstones::none", skip_serializing_if = "Tombstones::is_empty")]
     pub deleted: Tombstones,
@@ -262,8 +270,19 @@ impl Manifest {
         at_most("the session's name", self.session.as_ref().map_or(0, String::len), MAX_NAME, "bytes")?;
         at_most("the message", self.message.as_ref().map_or(0, String::len), MAX_MESSAGE, "bytes")?;
         at_most("the number of segments", self.segments.len(), MAX_SEGMENTS, "segments")?;
-        if self.format != FORMAT {
-            return damaged("its format does not exist");
+        if self.format != format_of(self.embeddings.as_ref()) {
+            return damaged("its format does not exist, or is not that of what it has");
+        }
+        match &self.embeddings {
+            Some(embeddings) => embeddings.validate()?,
+            None if self.segments.iter().any(|entry| entry.vectors.is_some()) => {
+                return damaged("it has vectors of no model");
+            }
+            None => {}
+        }
+        let dimensions = self.embeddings.as_ref().map(|embeddings| embeddings.dimensions);
+        if self.segments.iter().any(|entry| entry.vectors.is_some_and(|vectors| !vectors.is_sound(dimensions))) {
+            return damaged("it has vectors that are not of its model");
         }
         if self.generation == 0 || (self.generation == 1) != self.parent.is_none() {
             return damaged("its generation and its parent do not agree");

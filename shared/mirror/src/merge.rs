@@ -2,9 +2,10 @@
 //! vault again. A merge is part of a commit, which fails if a dropped segment has tombstones that the merge did not
 //! see.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use atlas_segment::code::Code;
+use atlas_segment::vectors::{StoredVector, VectorWriter};
 use atlas_segment::record::{Kind, TextSpan};
 use atlas_segment::{Body, Document, PartRef, Record, SectionName, SegmentsBuilder};
 use atlas_vault::VaultPath;
@@ -13,8 +14,10 @@ use bytes::Bytes;
 use crate::change::{Derived, DroppedSegment, NewSegment};
 use crate::error::MirrorError;
 use crate::id::SegmentId;
+use crate::held_vectors::HeldVectors;
 use crate::manifest::SegmentEntry;
 use crate::snapshot::Snapshot;
+use crate::vectors::{Embeddings, NewVectors};
 
 /// The size limit of the lowest tier, in bytes; each next one is eight times as large.
 const LOWEST: u64 = 8 << 10;
@@ -39,6 +42,8 @@ pub(crate) struct LiveDocument {
     pub(crate) content: Content,
     /// Its symbols, if they are known. Only a program with grammars could find them again.
     pub(crate) code: Option<Code>,
+    /// The vectors of its passages; [`None`] if it waits for them. They may have been paid for.
+    pub(crate) vectors: Option<Vec<StoredVector>>,
 }
 
 /// A document's bytes.
@@ -87,7 +92,7 @@ pub async fn compact(head: &Snapshot, most: u64, derived: &mut Derived) -> Resul
         return Ok(());
     }
     let (documents, dropped) = read(head, &due, &derived.deleted).await?;
-    derived.segments.extend(build(&documents)?);
+    derived.segments.extend(build(&documents, head.manifest().embeddings.as_ref())?);
     derived.deleted.retain(|(segment, _)| !dropped.iter().any(|dropped| dropped.segment == *segment));
     derived.dropped.extend(dropped);
     Ok(())
@@ -140,7 +145,13 @@ pub(crate) async fn read(
         wants.extend(entry.layout.facts(SectionName::Code).map_err(fault)?.map(|part| (*index, part)));
     }
     let parts = snapshot.load(&wants).await?;
-    let mut found: Vec<(usize, usize, Record, Option<Code>)> = Vec::new();
+    let mut vectors = HashMap::new();
+    for (index, ..) in &plans {
+        if let Some(held) = HeldVectors::load(snapshot, *index).await? {
+            vectors.insert(*index, held);
+        }
+    }
+    let mut found: Vec<(usize, usize, u32, Record, Option<Code>)> = Vec::new();
     for (index, at, firsts) in &plans {
         let id = snapshot.segments().get(*index).map(|entry| entry.id);
         let left_out = without.iter().filter(|(segment, _)| Some(*segment) == id);
@@ -156,14 +167,14 @@ pub(crate) async fn read(
             for (number, document) in (0..page.len()).zip(*first..) {
                 if snapshot.is_live(*index, document) && !left_out.contains(&document) {
                     let code = code.and_then(|code| code.code(document));
-                    found.push((*index, *at, page.get(number).map_err(fault)?, code));
+                    found.push((*index, *at, document, page.get(number).map_err(fault)?, code));
                 }
             }
         }
     }
     let mut wants = Vec::new();
     let mut blocks = Vec::with_capacity(found.len());
-    for (index, at, record, _) in &found {
+    for (index, at, _, record, _) in &found {
         let fault = |error| snapshot.fault(*index, error);
         let (Some(table), Some(entry)) = (parts.get(*at), snapshot.segments().get(*index)) else { continue };
         let needed = table.text_blocks().map_err(fault)?.parts(&entry.layout, record.text).map_err(fault)?;
@@ -172,7 +183,7 @@ pub(crate) async fn read(
     }
     let texts = snapshot.load(&wants).await?;
     let mut documents = Vec::with_capacity(found.len());
-    for ((index, at, record, code), range) in found.into_iter().zip(blocks) {
+    for ((index, at, document, record, code), range) in found.into_iter().zip(blocks) {
         let fault = |error| snapshot.fault(index, error);
         let (Some(table), Some(entry)) = (parts.get(at), snapshot.segments().get(index)) else { continue };
         let blocks = texts.get(range).unwrap_or_default().iter().map(AsRef::as_ref);
@@ -193,6 +204,7 @@ pub(crate) async fn read(
                 None => Content::Text(text),
             },
             code,
+            vectors: vectors.get(&index).and_then(|held| held.of(document)),
         });
     }
     documents.sort_by(|one, other| one.path.as_str().cmp(other.path.as_str()));
@@ -200,7 +212,10 @@ pub(crate) async fn read(
 }
 
 /// The segments of `documents`, which are in path order.
-pub(crate) fn build(documents: &[LiveDocument]) -> Result<Vec<NewSegment>, MirrorError> {
+pub(crate) fn build(
+    documents: &[LiveDocument],
+    embeddings: Option<&Embeddings>,
+) -> Result<Vec<NewSegment>, MirrorError> {
     let refused = |error: atlas_segment::FormatError| MirrorError::conflict(error.to_string());
     let mut segments = SegmentsBuilder::default();
     for held in documents {
@@ -221,7 +236,19 @@ pub(crate) fn build(documents: &[LiveDocument]) -> Result<Vec<NewSegment>, Mirro
         segments.push_code(&document, held.code.as_ref()).map_err(refused)?;
     }
     let segments = segments.finish().map_err(refused)?;
-    Ok(segments.into_iter().map(NewSegment::from).collect())
+    let mut segments: Vec<NewSegment> = segments.into_iter().map(NewSegment::from).collect();
+    let Some(embeddings) = embeddings else { return Ok(segments) };
+    let mut rest = documents.iter();
+    for segment in &mut segments {
+        let mut vectors = VectorWriter::new(embeddings.dimensions);
+        for held in rest.by_ref().take(segment.layout.documents as usize) {
+            // Only notes have passages that are embedded.
+            let vectors_of = if held.kind == Kind::Note { held.vectors.as_deref() } else { Some(&[][..]) };
+            vectors.push(vectors_of);
+        }
+        segment.vectors = vectors.finish().map_err(refused)?.map(NewVectors::from);
+    }
+    Ok(segments)
 }
 
 #[cfg(test)]
@@ -243,10 +270,11 @@ mod tests {
             replaces: 0,
             content: Content::Text(Bytes::from_static(b"text")),
             code: None,
+            vectors: None,
         };
-        let layout = build(&[held]).unwrap().remove(0).layout;
+        let layout = build(&[held], None).unwrap().remove(0).layout;
         let deleted = Tombstones::Inline(DocumentSet::default());
-        SegmentEntry { id: SegmentId::from(Id::random().unwrap()), generation: 1, bytes, layout, replaces: 0, deleted }
+        SegmentEntry { id: SegmentId::from(Id::random().unwrap()), generation: 1, bytes, layout, replaces: 0, vectors: None, deleted }
     }
 
     proptest! {

@@ -13,6 +13,7 @@ use crate::counters::Counts;
 use crate::error::MirrorError;
 use crate::head::Head;
 use crate::keys::{InvalidKey, Keys, VaultId};
+use crate::models::LoadedModel;
 use crate::probe::probe_conditional_writes;
 use crate::snapshot::{Reader, Snapshot, State};
 use crate::store::Store;
@@ -51,6 +52,8 @@ pub(crate) struct Shared {
     is_fit: OnceCell<()>,
     /// Whether the store refused to be written to when it was asked last.
     refuses: AtomicBool,
+    /// The model that was used last.
+    pub(crate) model: Mutex<Option<Arc<LoadedModel>>>,
 }
 
 impl Mirror {
@@ -68,6 +71,7 @@ impl Mirror {
             head: Mutex::new(None),
             is_fit: OnceCell::new(),
             refuses: AtomicBool::new(false),
+            model: Mutex::new(None),
         };
         Ok(Self { shared: Arc::new(shared), store })
     }
@@ -90,7 +94,8 @@ impl Mirror {
     /// Drops what this process holds of the segments of `snapshot`, and what it knows of the head. Nothing is lost: it is fetched again.
     pub fn forget(&self, snapshot: &Snapshot) -> Forgotten {
         *self.shared.head.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        self.shared.cache.forget(&snapshot.segments().iter().map(|segment| segment.id).collect())
+        let ids = snapshot.segments().iter().flat_map(|entry| [Some(entry.id), entry.vectors.map(|vectors| vectors.id)]);
+        self.shared.cache.forget(&ids.flatten().collect())
     }
 
     /// A handle on the same mirror that counts its requests on its own: one for each request that is answered.

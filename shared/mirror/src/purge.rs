@@ -77,7 +77,7 @@ impl ChangeSet for Purging<'_> {
         for (index, _) in head.segments().iter().enumerate().filter(|(_, entry)| has_dead(entry)) {
             // One at a time: each may be large.
             let (documents, dropped) = merge::read(head, &[index], &without).await?;
-            derived.segments.extend(merge::build(&documents)?);
+            derived.segments.extend(merge::build(&documents, head.manifest().embeddings.as_ref())?);
             derived.dropped.extend(dropped);
         }
         Ok(Attempt::changes(derived, removed.into_iter().collect()))

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::head::Head;
 use crate::id::{Hash, Id};
 use crate::inspect::{Flaw, count, flaw_of};
-use crate::manifest::{Changes, FORMAT, Manifest, REPAIR, Totals};
+use crate::manifest::{Changes, Manifest, REPAIR, Totals};
 use crate::merge::{Content, build};
 use crate::mirror::Mirror;
 use crate::rescue::held_with;
@@ -235,7 +235,8 @@ impl Mirror {
         }
         let damaged = self.set_aside(last).await?.ok_or(MirrorError::Contended)?;
         let manifest = Manifest {
-            format: FORMAT,
+            format: 1,
+            embeddings: None,
             vault: self.shared.vault.clone(),
             lineage: known.map_or_else(Id::random, |known| Ok(known.lineage))?,
             generation: last,
@@ -372,7 +373,7 @@ impl<S: ContentSource> ChangeSet for RepairChange<'_, S> {
         }
         done.lost.sort();
         done.rescued = (held.len() - done.recovered.len().min(held.len())) as u64;
-        derived.segments = build(&held.into_values().collect::<Vec<_>>())?;
+        derived.segments = build(&held.into_values().collect::<Vec<_>>(), head.manifest().embeddings.as_ref())?;
         let is_nothing = derived.dropped.is_empty() && derived.deleted.is_empty();
         let is_all = done.recovered.is_empty() && done.lost.is_empty() && done.unnamed == 0;
         derived.changes = Changes { changed: done.rescued, ..Changes::default() };

@@ -377,5 +377,6 @@ pub(crate) fn held_with(
         replaces,
         content,
         code: None,
+        vectors: None,
     })
 }

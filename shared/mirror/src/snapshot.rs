@@ -44,6 +44,20 @@ pub(crate) struct State {
     stored: Vec<OnceLock<Arc<DocumentSet>>>,
 }
 
+/// An object of a segment: its index twice, and one more for its vectors.
+#[derive(Clone, Copy)]
+struct Object(usize);
+
+impl Object {
+    const fn segment(segment: usize) -> Self {
+        Self(segment.saturating_mul(2))
+    }
+
+    const fn of(segment: usize, part: &PartRef) -> Self {
+        Self(Self::segment(segment).0 + part.kind.is_of_vectors() as usize)
+    }
+}
+
 /// How to fetch.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader {
@@ -148,7 +162,7 @@ impl Snapshot {
     /// - [`MirrorError::TooLarge`] when more than 512 MiB is wanted at once.
     pub async fn load(&self, wants: &[(usize, PartRef)]) -> Result<Vec<Arc<Part>>, MirrorError> {
         let cached = |(segment, part): &(usize, PartRef)| {
-            let id = self.segments().get(*segment)?.id;
+            let (id, _) = self.object(Object::of(*segment, part)).ok()?;
             self.reader.cache.part(id, part)
         };
         let mut parts: Vec<Option<Arc<Part>>> = wants.iter().map(cached).collect();
@@ -158,7 +172,7 @@ impl Snapshot {
         let spans: Vec<Span> = missing
             .iter()
             .filter_map(|at| wants.get(*at))
-            .map(|(segment, part)| Span { object: *segment, range: part.range.clone() })
+            .map(|(segment, part)| Span { object: Object::of(*segment, part).0, range: part.range.clone() })
             .collect();
         let segments: Vec<usize> = wants.iter().map(|(segment, _)| *segment).collect();
         let (bodies, ()) = try_join(self.fetch_spans(&spans), self.load_tombstones(&segments)).await?;
@@ -176,8 +190,9 @@ impl Snapshot {
     pub fn cost(&self, wants: &[(usize, PartRef)]) -> Result<u64, MirrorError> {
         let mut missing = Vec::new();
         for (segment, part) in wants {
-            if self.reader.cache.part(self.entry(*segment)?.id, part).is_none() {
-                missing.push(Span { object: *segment, range: part.range.clone() });
+            let object = Object::of(*segment, part);
+            if self.reader.cache.part(self.object(object)?.0, part).is_none() {
+                missing.push(Span { object: object.0, range: part.range.clone() });
             }
         }
         Ok(ranges::plan(&missing, self.reader.max_requests).iter().map(Span::len).sum())
@@ -189,7 +204,7 @@ impl Snapshot {
     /// # Errors As [`load`](Self::load).
     pub async fn fetch(&self, wants: &[(usize, Range<u64>)]) -> Result<Vec<Bytes>, MirrorError> {
         let spans: Vec<Span> =
-            wants.iter().map(|(object, range)| Span { object: *object, range: range.clone() }).collect();
+            wants.iter().map(|(segment, range)| Span { object: Object::segment(*segment).0, range: range.clone() }).collect();
         self.fetch_spans(&spans).await
     }
 
@@ -205,9 +220,9 @@ impl Snapshot {
 
     async fn fetch_spans(&self, wants: &[Span]) -> Result<Vec<Bytes>, MirrorError> {
         for want in wants {
-            let entry = self.entry(want.object)?;
-            if want.range.start > want.range.end || want.range.end > entry.bytes {
-                return Err(self.damaged(entry.id, "a part lies outside of it"));
+            let (id, bytes) = self.object(Object(want.object))?;
+            if want.range.start > want.range.end || want.range.end > bytes {
+                return Err(self.damaged(id, "a part lies outside of it"));
             }
         }
         let requests = ranges::plan(wants, self.reader.max_requests);
@@ -225,9 +240,9 @@ impl Snapshot {
     }
 
     async fn fetch_span(&self, span: &Span) -> Result<Bytes, MirrorError> {
-        let entry = self.entry(span.object)?;
-        let key = self.reader.keys.segment(entry.id);
-        let bytes = self.reader.store.get_range(&key, span.range.clone(), entry.bytes).await?;
+        let (id, size) = self.object(Object(span.object))?;
+        let key = self.reader.keys.segment(id);
+        let bytes = self.reader.store.get_range(&key, span.range.clone(), size).await?;
         bytes.ok_or_else(|| self.gone(&key))
     }
 
@@ -235,8 +250,9 @@ impl Snapshot {
     ///
     /// # Errors [`MirrorError::Damaged`], which names the object, when they are no such part.
     pub fn decode(&self, segment: usize, part: &PartRef, bytes: &Bytes) -> Result<Arc<Part>, MirrorError> {
-        let id = self.entry(segment)?.id;
-        let decoded = Part::decode(part.kind, bytes).map_err(|error| self.fault(segment, error))?;
+        let (id, _) = self.object(Object::of(segment, part))?;
+        let decoded = Part::decode(part.kind, bytes);
+        let decoded = decoded.map_err(|error| MirrorError::damaged(self.reader.keys.segment(id), error))?;
         let decoded = Arc::new(decoded);
         self.reader.cache.keep_part(id, part, decoded.clone());
         Ok(decoded)
@@ -298,6 +314,16 @@ impl Snapshot {
     fn entry(&self, segment: usize) -> Result<&SegmentEntry, MirrorError> {
         let none = || MirrorError::conflict(format!("generation {} has no segment {segment}", self.generation()));
         self.segments().get(segment).ok_or_else(none)
+    }
+
+    /// The id and the bytes of an object.
+    fn object(&self, object: Object) -> Result<(SegmentId, u64), MirrorError> {
+        let entry = self.entry(object.0 / 2)?;
+        match (object.0 % 2, entry.vectors) {
+            (0, _) => Ok((entry.id, entry.bytes)),
+            (_, Some(vectors)) => Ok((vectors.id, vectors.layout.bytes)),
+            (_, None) => Err(MirrorError::conflict(format!("segment {} has no vectors", entry.id))),
+        }
     }
 
     fn gone(&self, key: &Path) -> MirrorError {

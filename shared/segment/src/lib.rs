@@ -8,6 +8,7 @@
 //!   frame around all sections.
 //! - [`part`]: the unit that is fetched, checked, decoded and cached; `part_ref`: names a part; `frame`: its checksum and compression.
 //! - [`text`], [`chunk`], [`record`], [`paths`], [`headings`], [`gram`], [`terms`], [`passages`], [`facts`], [`code`]: the sections.
+//! - [`vectors`]: an object of its own, with the vectors of a segment's notes.
 //! - [`postings`], `varint`, `lines`: encodings of sets, numbers and many strings; `near`: terms like a word; [`candidates()`]: combines sets of grams into matching
 //!   chunks.
 //!
@@ -42,6 +43,7 @@ mod term_writer;
 pub mod terms;
 pub mod text;
 mod varint;
+pub mod vectors;
 
 pub use builder::{Body, Builder, Built, Document};
 pub use candidates::candidates;
@@ -51,6 +53,7 @@ pub use layout::{FORMAT_VERSION, Layout, SectionName};
 pub use part::{Part, PartKind, PartRef};
 pub use record::{Kind, Record, TextSpan};
 pub use segments::SegmentsBuilder;
+pub use vectors::{BuiltVectors, StoredVector, VectorLayout, VectorTable, VectorWriter};
 
 #[cfg(test)]
 mod tests;

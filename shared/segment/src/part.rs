@@ -11,7 +11,7 @@ use crate::error::FormatError;
 use crate::facts::{
     self, Anchors, Columns, FACTS, FactWriter, Fields, LinkLines, Linked, Lists, Properties, Rows, Symbols, Tags, Tasks,
 };
-use crate::frame::Packer;
+use crate::frame::{self, Packer};
 use crate::gram::{GramPage, Probe};
 use crate::headings::Headings;
 use crate::layout::Layout;
@@ -22,6 +22,7 @@ use crate::record::{RecordPage, TextSpan};
 use crate::section::SectionName;
 use crate::terms::{TermPage, Terms};
 use crate::text::{self, TextBlocks};
+use crate::vectors::VectorTable;
 
 /// A decoded part.
 #[derive(Debug)]
@@ -70,6 +71,10 @@ pub enum Part {
     Linked(Linked),
     /// See [`SectionName::Anchors`].
     Anchors(Anchors),
+    /// See [`PartKind::VectorTable`].
+    VectorTable(VectorTable),
+    /// See [`PartKind::Vectors`].
+    Vectors(Bytes),
 }
 
 impl Part {
@@ -88,6 +93,8 @@ impl Part {
             PartKind::Headings => Self::Headings(Headings::decode(bytes)?),
             PartKind::Passages => Self::Passages(Passages::decode(bytes)?),
             PartKind::PassagePage => Self::PassagePage(PassagePage::decode(bytes)?),
+            PartKind::VectorTable => Self::VectorTable(VectorTable::decode(bytes)?),
+            PartKind::Vectors => Self::Vectors(frame::open(bytes, SectionName::Vectors)?),
             PartKind::Facts(section) => facts_part(section, bytes)?,
         })
     }
@@ -95,7 +102,7 @@ impl Part {
     /// Approximate memory use of the part, in bytes: its cost in a cache.
     pub fn weight(&self) -> usize {
         match self {
-            Self::TextBlock(bytes) => bytes.len(),
+            Self::TextBlock(bytes) | Self::Vectors(bytes) => bytes.len(),
             Self::GramPage(page) => page.weight(),
             Self::RecordPage(page) => page.weight(),
             Self::TermPage(page) => page.weight(),
@@ -116,6 +123,7 @@ impl Part {
             Self::Lists(rows) => rows.weight(),
             Self::Code(table) => table.weight(),
             Self::Linked(columns) | Self::Anchors(columns) => columns.weight(),
+            Self::VectorTable(table) => table.weight(),
         }
     }
 }
@@ -159,6 +167,8 @@ accessors! {
     code: Code -> CodeTable, Code;
     linked: Linked -> Linked, Linked;
     anchors: Anchors -> Anchors, Anchors;
+    vector_table: VectorTable -> VectorTable, Vectors;
+    vectors: Vectors -> Bytes, Vectors;
 }
 
 /// Decodes a section of facts.

@@ -31,6 +31,10 @@ pub enum PartKind {
     Passages,
     /// One page of terms' passages.
     PassagePage,
+    /// The table of an object of [`vectors`](crate::vectors).
+    VectorTable,
+    /// Its codes, its keys, or a page of its rows.
+    Vectors,
     /// A section of [`facts`](crate::facts).
     Facts(SectionName),
 }
@@ -42,4 +46,12 @@ pub struct PartRef {
     pub kind: PartKind,
     /// The byte range, from the start of the object.
     pub range: Range<u64>,
+}
+
+impl PartKind {
+    /// Whether it is in the object of a segment's vectors, not in the segment.
+    #[must_use]
+    pub const fn is_of_vectors(self) -> bool {
+        matches!(self, Self::VectorTable | Self::Vectors)
+    }
 }

@@ -53,6 +53,8 @@ pub enum SectionName {
     Linked,
     /// The words of links' texts, and the links' targets. Optional.
     Anchors,
+    /// The vectors of passages, which are in an object of their own.
+    Vectors,
 }
 
 impl SectionName {
@@ -81,6 +83,7 @@ impl SectionName {
             Self::PassagePostings => "passage_postings",
             Self::Linked => "linked",
             Self::Anchors => "anchors",
+            Self::Vectors => "vectors",
         }
     }
 }

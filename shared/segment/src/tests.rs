@@ -289,6 +289,7 @@ fn part_kind(section: SectionName) -> crate::part::PartKind {
         | SectionName::Anchors => PartKind::Facts(section),
         SectionName::Passages => PartKind::Passages,
         SectionName::PassagePostings => PartKind::PassagePage,
+        SectionName::Vectors => PartKind::Vectors,
     }
 }
 

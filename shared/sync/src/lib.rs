@@ -18,7 +18,8 @@
 //! - [`mod@sync`]: one sync, in this order. A `session` opens folder and state; a `recovery` cleans up after a killed
 //!   sync; a plan is made; a [`pull`] writes files, and names copies as `conflict` defines; a `push` uploads
 //!   `attachments` and commits a `change`. The `outcome` is what the plan achieved; the next state and the [`summary`]
-//!   for the person are made of it. `merging` merges what both sides changed, before the pull (`merged`: such a file). Then `attachment_texts` adds the text that a `text_reader` reads in attachments.
+//!   for the person are made of it. `merging` merges what both sides changed, before the pull (`merged`: such a file). Then `attachment_texts` adds the text that a `text_reader` reads in attachments, and
+//!   [`embedding`] the vectors of notes.
 //! - `repair`: publishes again what the store has lost. `readahead`: reads files before they are needed. `code_reader`: finds symbols in those of source code.
 //! - [`mod@export`]: writes a generation into a folder. `contents`: writes documents into files of a `target`.
 //! - `options`: the caller's options; `only`: the part of a vault that a sync is limited to. [`mod@replay`]: the commits that
@@ -36,6 +37,7 @@ pub mod compare;
 mod conflict;
 mod contents;
 pub mod decide;
+pub mod embedding;
 pub mod error;
 pub mod export;
 pub mod folder;
@@ -72,6 +74,7 @@ mod text_reader;
 
 pub use code_reader::CodeReader;
 pub use conflict::original_of;
+pub use embedding::Embedder;
 pub use error::SyncError;
 pub use export::{ExportOptions, Exported, export};
 pub use guard::{Danger, Side};

@@ -63,6 +63,12 @@ pub struct Summary {
     /// Attachments left to the next syncs, for lack of time.
     #[serde(skip_serializing_if = "is_zero")]
     pub texts_waiting: u64,
+    /// Notes that got their vectors.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub embedded: u64,
+    /// Notes that wait for their vectors.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub embedding_waiting: u64,
     /// Skipped files and folders, and notes stored as attachments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use atlas_mirror::embedding::Embedded;
 use atlas_mirror::{Mirror, MirrorError, Snapshot};
 
 use crate::attachment_texts;
@@ -11,6 +12,7 @@ use crate::blocking::blocking;
 use crate::change::{Fingerprint, Write};
 use crate::compare;
 use crate::conflict;
+use crate::embedding::{self, Embedder};
 use crate::error::SyncError;
 use crate::guard::{Danger, FileKind, Loss, Side};
 use crate::head::{self, Heads};
@@ -221,8 +223,28 @@ async fn round(
             // The files are in sync nevertheless.
             Err(error) => tracing::warn!(%error, "the text of attachments could not be added"),
         }
+        match embed(mirror, options, after, &**progress).await {
+            Ok(embedded) => {
+                (summary.embedded, summary.embedding_waiting) = (embedded.notes, embedded.waiting);
+                summary.generation = embedded.generation.unwrap_or(summary.generation);
+            }
+            // The files are in sync nevertheless.
+            Err(error) => tracing::warn!(%error, "notes could not be embedded"),
+        }
     }
     Ok(Round::Done(Box::new(summary)))
+}
+
+/// Embeds what lacks vectors, if the mirror has a model.
+async fn embed(
+    mirror: &Mirror,
+    options: &SyncOptions,
+    after: &Snapshot,
+    progress: &dyn Progress,
+) -> Result<Embedded, SyncError> {
+    let embedder =
+        Embedder { author: options.author.clone(), time: options.began, state: Some(options.state.clone()) };
+    embedding::embed_waiting(mirror, after, &embedder, progress).await
 }
 
 /// Brings the `committed` merges, by their index, into the folder; adds the changes to `pulled`. Returns all of them, with the folder's new files

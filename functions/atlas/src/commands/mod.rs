@@ -14,6 +14,7 @@ mod export;
 mod init;
 mod log;
 mod mcp;
+mod model;
 mod pack;
 mod purge;
 mod read;
@@ -83,6 +84,8 @@ pub(crate) enum Command {
     Clients(clients::Arguments),
     /// Set up signing in by OAuth, and list or revoke what clients were allowed
     Auth(auth::Arguments),
+    /// Add, list or remove the model by which notes are found by meaning
+    Model(model::Arguments),
     /// Make a token for trials
     Token(token::Arguments),
     /// Show the agents' calls that wait for you, with the changes of each, and decide on them
@@ -124,6 +127,7 @@ impl Command {
             Self::Sync(arguments) => sync::run(arguments).await,
             Self::Status(arguments) => status::run(arguments).await,
             Self::Serve(arguments) => serve::run(arguments).await,
+            Self::Model(arguments) => model::run(arguments).await,
             Self::Mcp(arguments) => mcp::run(arguments).await,
             Self::Pack(arguments) => pack::run(arguments).await,
             Self::RalphyInit(folder) => pack::init_ralphy(folder),

@@ -34,12 +34,12 @@ fn info() -> CommitInfo {
 /// A state of segments 1, 2 and 3 with ten documents each, of which document 7 of segment 2 is deleted.
 fn state() -> State {
     let vault = "main".parse().unwrap();
-    let segment = |_| NewSegment { bytes: Bytes::new(), layout: layout(10), deleted: Vec::new(), replaces: 0 };
+    let segment = |_| NewSegment { bytes: Bytes::new(), layout: layout(10), deleted: Vec::new(), replaces: 0, vectors: None };
     let derived = Derived { segments: (0..3).map(segment).collect(), ..Derived::default() };
     let dead = Tombstones::Inline(DocumentSet::from_iter([7]));
     let ids = [(1, Tombstones::none()), (2, dead), (3, Tombstones::none())];
-    let segments = ids.into_iter().map(|(id, deleted)| (Id::from_u128(id), deleted)).collect();
-    let uploaded = UploadedObjects { segments, deleted: Vec::new() };
+    let segments = ids.into_iter().map(|(id, deleted)| (Id::from_u128(id), deleted, None)).collect();
+    let uploaded = UploadedObjects { segments, deleted: Vec::new(), vectors: Vec::new() };
     let manifest = next_manifest(&vault, None, &info(), &derived, uploaded, Id::from_u128(9)).unwrap();
     let bytes = manifest.encode().unwrap();
     State::new(manifest, &bytes)
@@ -53,7 +53,7 @@ fn drop_of(id: u128, deleted: u32) -> DroppedSegment {
 fn the_first_manifest_begins_a_lineage_and_the_next_carries_it() {
     let first = state();
     assert_eq!((first.manifest.generation, first.manifest.parent), (1, None));
-    let uploaded = UploadedObjects { segments: Vec::new(), deleted: Vec::new() };
+    let uploaded = UploadedObjects { segments: Vec::new(), deleted: Vec::new(), vectors: Vec::new() };
     let derived = Derived::default();
     let vault = "main".parse().unwrap();
     let second = next_manifest(&vault, Some(&first), &info(), &derived, uploaded, Id::from_u128(9)).unwrap();
@@ -67,11 +67,12 @@ fn the_first_manifest_begins_a_lineage_and_the_next_carries_it() {
 fn what_was_merged_stands_where_its_inputs_stood() {
     let state = state();
     let segment =
-        NewSegment { bytes: Bytes::from_static(b"merged"), layout: layout(19), deleted: Vec::new(), replaces: 0 };
+        NewSegment { bytes: Bytes::from_static(b"merged"), layout: layout(19), deleted: Vec::new(), replaces: 0, vectors: None };
     let dropped = vec![drop_of(1, 0), drop_of(2, 1)];
     let derived = Derived { segments: vec![segment], dropped, ..Derived::default() };
     assert_eq!(check(Some(&state.manifest), &derived), Ok(Vec::new()));
-    let uploaded = UploadedObjects { segments: vec![(Id::from_u128(4), Tombstones::none())], deleted: Vec::new() };
+    let segments = vec![(Id::from_u128(4), Tombstones::none(), None)];
+    let uploaded = UploadedObjects { segments, deleted: Vec::new(), vectors: Vec::new() };
     let vault = "main".parse().unwrap();
     let next = next_manifest(&vault, Some(&state), &info(), &derived, uploaded, Id::from_u128(9)).unwrap();
     let segments: Vec<_> = next.segments.iter().map(|entry| (entry.id, entry.generation, entry.bytes)).collect();
@@ -89,7 +90,7 @@ fn tombstones_are_collected_by_segment() {
 
 #[test]
 fn what_does_not_fit_the_state_is_refused() {
-    let new = |deleted| NewSegment { bytes: Bytes::new(), layout: layout(3), deleted, replaces: 0 };
+    let new = |deleted| NewSegment { bytes: Bytes::new(), layout: layout(3), deleted, replaces: 0, vectors: None };
     let bad = [
         ("a segment that is not live", Derived { dropped: vec![drop_of(8, 0)], ..Derived::default() }),
         ("a tombstone that the merge missed", Derived { dropped: vec![drop_of(2, 0)], ..Derived::default() }),

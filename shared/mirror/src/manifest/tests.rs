@@ -39,7 +39,7 @@ fn entries() -> impl Strategy<Value = SegmentEntry> {
                 crc32,
             }),
         };
-        SegmentEntry { id: Id::from_u128(id), generation, bytes: layout.bytes + 100, layout, replaces, deleted }
+        SegmentEntry { id: Id::from_u128(id), generation, bytes: layout.bytes + 100, layout, replaces, vectors: None, deleted }
     })
 }
 
@@ -50,7 +50,8 @@ fn manifests() -> impl Strategy<Value = Manifest> {
         |([lineage, nonce], hash, time, message, result, mut segments)| {
             segments.dedup_by_key(|entry| entry.id);
             Manifest {
-                format: FORMAT,
+                format: 1,
+                embeddings: None,
                 vault: "main".parse().unwrap(),
                 lineage: Id::from_u128(lineage),
                 generation: 7,
@@ -77,7 +78,8 @@ fn manifests() -> impl Strategy<Value = Manifest> {
 
 fn manifest() -> Manifest {
     Manifest {
-        format: FORMAT,
+        format: 1,
+                embeddings: None,
         vault: "main".parse().unwrap(),
         lineage: Id::from_u128(1),
         generation: 1,
@@ -113,7 +115,7 @@ fn entry(id: u128) -> SegmentEntry {
         record_pages: Default::default(),
         gram_pages: Default::default(),
     };
-    SegmentEntry { id: Id::from_u128(id), generation: 1, bytes: 120, layout, replaces: 0, deleted: Tombstones::none() }
+    SegmentEntry { id: Id::from_u128(id), generation: 1, bytes: 120, layout, replaces: 0, vectors: None, deleted: Tombstones::none() }
 }
 
 proptest! {

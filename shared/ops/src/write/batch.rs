@@ -1,5 +1,7 @@
 //! Many documents in one commit: the new content of each path on one state, and the segments that contain it.
 
+mod embedded;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -16,6 +18,7 @@ use crate::operation::Context;
 use crate::pipeline::approvals::{FileVersion, MAX_TEXTS, PlannedFile};
 use crate::read::notes::{self, Found};
 use crate::write::destruction::{self, DocumentChange};
+
 use crate::write::one_name;
 use crate::write::writable::{self, MAX_NOTE_BYTES, Version};
 
@@ -308,6 +311,7 @@ impl<'a> Batch<'a> {
             Some(segment) => vec![segment],
             None => segments(new.values())?,
         };
+        embedded::add(&context, head, &new, &mut derived.segments).await;
         merge::compact(head, merge::SMALL, &mut derived).await?;
         Ok(derived)
     }

@@ -1,0 +1,41 @@
+//! What any embedding model does, wherever it runs.
+
+use async_trait::async_trait;
+
+use crate::vector::Vector;
+
+/// What a text is embedded for. Some models want to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To be found.
+    Passage,
+    /// To find others.
+    Query,
+}
+
+/// An embedding model.
+#[async_trait]
+pub trait EmbeddingModel: Send + Sync + std::fmt::Debug {
+    /// Most texts of one call.
+    fn batch(&self) -> usize;
+
+    /// The vectors of texts, in their order; as many as there are texts, all of the same number of dimensions.
+    ///
+    /// # Errors
+    /// When it gives none.
+    async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vector>, EmbedError>;
+}
+
+/// Why there are no vectors.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EmbedError {
+    /// The model or its service fails now, and may not later.
+    #[error("the embedding model gives no answer: {0}")]
+    Unavailable(String),
+    /// The answer is not what a model answers, or the service refuses: asking again does not help.
+    #[error("the embedding model is of no use: {0}")]
+    Refused(String),
+    /// The deployment's limit on what is sent is reached.
+    #[error("the limit on what may be embedded is reached: {0}")]
+    Limit(String),
+}

@@ -1,0 +1,330 @@
+//! Gives notes their vectors: those of the segments that lack some, with a model that the caller runs.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use atlas_embeddings::{EmbedError, EmbeddingModel, Passage, Purpose, Vector, passages};
+use atlas_segment::text::decoded;
+use atlas_segment::vectors::{StoredVector, VectorWriter};
+use atlas_segment::{Kind, PartRef, Record};
+use atlas_vault::VaultPath;
+use bytes::Bytes;
+
+use crate::change::{Attempt, ChangeSet, CommitInfo, Derived};
+use crate::commit::Committed;
+use crate::error::MirrorError;
+use crate::held_vectors::HeldVectors;
+use crate::id::SegmentId;
+use crate::manifest::SegmentEntry;
+use crate::mirror::Mirror;
+use crate::snapshot::Snapshot;
+use crate::vectors::{Embeddings, NewVectors};
+
+/// Texts of one call of a model in the store.
+const STORED_BATCH: usize = 256;
+
+/// A model in the store, as any other.
+#[derive(Debug)]
+pub struct StoreModel {
+    mirror: Mirror,
+    embeddings: Embeddings,
+}
+
+impl StoreModel {
+    /// The model `embeddings` in the store of `mirror`. No request is made.
+    #[must_use]
+    pub const fn new(mirror: Mirror, embeddings: Embeddings) -> Self {
+        Self { mirror, embeddings }
+    }
+}
+
+#[async_trait]
+impl EmbeddingModel for StoreModel {
+    fn batch(&self) -> usize {
+        STORED_BATCH
+    }
+
+    async fn embed(&self, texts: &[&str], _: Purpose) -> Result<Vec<Vector>, EmbedError> {
+        self.mirror.embed(&self.embeddings, texts).await.map_err(|error| match error {
+            MirrorError::Unavailable { .. } => EmbedError::Unavailable(error.to_string()),
+            error => EmbedError::Refused(error.to_string()),
+        })
+    }
+}
+
+/// Vectors that are known, by the key of their text: code and row.
+pub type Known = HashMap<u64, (Vec<u8>, Vec<u8>)>;
+
+/// What was embedded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Embedded {
+    /// Notes that have their vectors now.
+    pub notes: u64,
+    /// Notes that still wait.
+    pub waiting: u64,
+    /// Passages that the model was asked for.
+    pub passages: u64,
+    /// The new generation, if there is one.
+    pub generation: Option<u64>,
+}
+
+/// Receives the progress: how many passages are to be embedded, how many more are, and each new vector with its key, to be kept for later.
+pub trait EmbedProgress: Send + Sync {
+    /// So many passages are to be embedded.
+    fn begin(&self, passages: u64);
+    /// These are, with their keys, codes and rows.
+    fn keep(&self, vectors: &[(u64, Vec<u8>, Vec<u8>)]);
+}
+
+impl EmbedProgress for () {
+    fn begin(&self, _: u64) {}
+    fn keep(&self, _: &[(u64, Vec<u8>, Vec<u8>)]) {}
+}
+
+/// A note of a segment, and its passages.
+struct Note {
+    document: u32,
+    passages: Vec<Passage>,
+}
+
+/// The notes of a segment that lacks vectors.
+struct Lacking {
+    segment: SegmentId,
+    documents: u32,
+    notes: Vec<Note>,
+}
+
+impl Mirror {
+    /// Embeds what lacks vectors of the model `embeddings`, which `model` runs, and commits them: with another model than the newest
+    /// generation's all of it, in one commit. Vectors in `known` are not asked for. The error of the model, if it failed midway, is beside
+    /// what was embedded before.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub async fn embed_lacking(
+        &self,
+        info: &CommitInfo,
+        embeddings: &Embeddings,
+        model: &dyn EmbeddingModel,
+        mut known: Known,
+        progress: &dyn EmbedProgress,
+    ) -> Result<(Embedded, Option<EmbedError>), MirrorError> {
+        let head = self.head().await?;
+        let is_other = head.manifest().embeddings.as_ref().is_none_or(|now| now.id != embeddings.id);
+        let mut lacking = Vec::new();
+        for (index, entry) in head.segments().iter().enumerate() {
+            if is_other || lacks(entry) {
+                if !is_other {
+                    known.extend(held(&head, index).await?);
+                }
+                lacking.push(self.notes_of(&head, index, entry).await?);
+            }
+        }
+        let mut seen = HashSet::new();
+        let passages = lacking.iter().flat_map(|lacking| &lacking.notes).flat_map(|note| &note.passages);
+        let missing: Vec<(u64, &str)> = passages
+            .map(|passage| (passage.key(), passage.text.as_str()))
+            .filter(|(key, _)| !known.contains_key(key) && seen.insert(*key))
+            .collect();
+        progress.begin(missing.len() as u64);
+        let mut done = Embedded::default();
+        let mut failure = None;
+        for batch in missing.chunks(model.batch().max(1)) {
+            let texts: Vec<&str> = batch.iter().map(|(_, text)| *text).collect();
+            match embedded(model, &texts, embeddings.dimensions).await {
+                Ok(vectors) => {
+                    let kept = batch.iter().zip(vectors).map(|((key, _), vector)| {
+                        let (code, row) = stored(&vector);
+                        (*key, code, row)
+                    });
+                    let kept: Vec<_> = kept.collect();
+                    progress.keep(&kept);
+                    done.passages += kept.len() as u64;
+                    known.extend(kept.into_iter().map(|(key, code, row)| (key, (code, row))));
+                }
+                Err(error) => {
+                    failure = Some(error);
+                    break;
+                }
+            }
+        }
+        // Another model takes over when it has all.
+        if is_other && failure.is_some() {
+            done.waiting = lacking.iter().map(|lacking| lacking.notes.len() as u64).sum();
+            return Ok((done, failure));
+        }
+        let mut vectors = BTreeMap::new();
+        for Lacking { segment, documents, notes } in lacking {
+            let mut writer = VectorWriter::new(embeddings.dimensions);
+            let mut notes = notes.into_iter().peekable();
+            for document in 0..documents {
+                let note = notes.next_if(|note| note.document == document);
+                let Some(note) = note else {
+                    // Whatever else there is has no passages.
+                    writer.push(Some(&[]));
+                    continue;
+                };
+                let vectors = of_passages(&note.passages, &known);
+                *(if vectors.is_some() { &mut done.notes } else { &mut done.waiting }) += 1;
+                writer.push(vectors.as_deref());
+            }
+            let built = writer.finish().map_err(|error| MirrorError::conflict(error.to_string()))?;
+            vectors.extend(built.map(|built| (segment, NewVectors::from(built))));
+        }
+        let change = Change { embeddings: Some(embeddings.clone()), vectors };
+        if let Committed::New(after, ()) = self.commit(info, &change).await? {
+            done.generation = Some(after.generation());
+        }
+        Ok((done, failure))
+    }
+
+    /// Drops all vectors: nothing is embedded from now on.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub async fn drop_vectors(&self, info: &CommitInfo) -> Result<(), MirrorError> {
+        self.commit(info, &Change { embeddings: None, vectors: BTreeMap::new() }).await.map(drop)
+    }
+
+    async fn notes_of(&self, head: &Snapshot, index: usize, entry: &SegmentEntry) -> Result<Lacking, MirrorError> {
+        let records = self.records_of(head, index, true).await?;
+        let records: Vec<_> = records.into_iter().filter(|(_, record)| record.kind == Kind::Note).collect();
+        let texts = texts_of(head, index, entry, &records).await?;
+        let note = |((document, record), text): ((u32, Record), Bytes)| {
+            let path = VaultPath::parse_recorded(&record.path).ok()?;
+            Some(Note { document, passages: passages(&path, &decoded(&text)) })
+        };
+        let notes = records.into_iter().zip(texts).filter_map(note).collect();
+        Ok(Lacking { segment: entry.id, documents: entry.layout.documents, notes })
+    }
+
+    /// The vectors of new notes, which are in path order, by a model in the store: those of the segments that they become.
+    ///
+    /// # Errors
+    /// As [`embed`](Self::embed).
+    pub async fn vectors_of(
+        &self,
+        embeddings: &Embeddings,
+        documents: &[Option<(&VaultPath, &[u8])>],
+    ) -> Result<Option<NewVectors>, MirrorError> {
+        let of_documents: Vec<Vec<Passage>> = documents
+            .iter()
+            .map(|document| document.map(|(path, text)| passages(path, &decoded(text))))
+            .map(Option::unwrap_or_default)
+            .collect();
+        let texts: Vec<&str> = of_documents.iter().flatten().map(|passage| passage.text.as_str()).collect();
+        let mut vectors = self.embed(embeddings, &texts).await?.into_iter();
+        let mut writer = VectorWriter::new(embeddings.dimensions);
+        for passages in &of_documents {
+            let of_document: Vec<StoredVector> =
+                passages.iter().zip(vectors.by_ref()).map(|(passage, vector)| of_passage(passage, stored(&vector))).collect();
+            writer.push(Some(&of_document));
+        }
+        let built = writer.finish().map_err(|error| MirrorError::conflict(error.to_string()))?;
+        Ok(built.map(NewVectors::from))
+    }
+}
+
+impl Snapshot {
+    /// Whether there is a model, and documents that wait for its vectors.
+    pub fn waits_for_vectors(&self) -> bool {
+        self.manifest().embeddings.is_some() && self.segments().iter().any(lacks)
+    }
+}
+
+/// Whether a segment has live documents without vectors.
+pub(crate) fn lacks(entry: &SegmentEntry) -> bool {
+    entry.deleted.count() < entry.layout.documents && entry.vectors.is_none_or(|vectors| vectors.layout.waiting > 0)
+}
+
+/// Asks a model, and checks its answer.
+async fn embedded(model: &dyn EmbeddingModel, texts: &[&str], dimensions: u32) -> Result<Vec<Vector>, EmbedError> {
+    let vectors = model.embed(texts, Purpose::Passage).await?;
+    if vectors.len() != texts.len() {
+        let (sent, got) = (texts.len(), vectors.len());
+        return Err(EmbedError::Refused(format!("it gave {got} vectors for {sent} texts")));
+    }
+    match vectors.iter().map(|vector| vector.values().len()).find(|size| *size != dimensions as usize) {
+        Some(size) => Err(EmbedError::Refused(format!("its vectors have {size} dimensions instead of {dimensions}"))),
+        None => Ok(vectors),
+    }
+}
+
+fn stored(vector: &Vector) -> (Vec<u8>, Vec<u8>) {
+    let mut row = Vec::new();
+    vector.row().write(&mut row);
+    (vector.code().bytes().to_vec(), row)
+}
+
+fn of_passage(passage: &Passage, (code, row): (Vec<u8>, Vec<u8>)) -> StoredVector {
+    StoredVector { key: passage.key(), line: passage.line, lines: passage.lines, code, row }
+}
+
+/// The vectors of all passages; [`None`] if one is not known.
+fn of_passages(passages: &[Passage], known: &Known) -> Option<Vec<StoredVector>> {
+    passages.iter().map(|passage| Some(of_passage(passage, known.get(&passage.key())?.clone()))).collect()
+}
+
+/// The vectors of a segment, by key.
+async fn held(head: &Snapshot, index: usize) -> Result<Known, MirrorError> {
+    let Some(held) = HeldVectors::load(head, index).await? else { return Ok(Known::new()) };
+    let documents = head.segments().get(index).map_or(0, |entry| entry.layout.documents);
+    let vectors = (0..documents).filter_map(|document| held.of(document)).flatten();
+    Ok(vectors.map(|vector| (vector.key, (vector.code, vector.row))).collect())
+}
+
+/// The texts of documents of a segment.
+async fn texts_of(
+    head: &Snapshot,
+    index: usize,
+    entry: &SegmentEntry,
+    records: &[(u32, Record)],
+) -> Result<Vec<Bytes>, MirrorError> {
+    let fault = |error| head.fault(index, error);
+    let table = head.load(&[(index, entry.layout.text_blocks().map_err(fault)?)]).await?;
+    let Some(table) = table.first() else { return Ok(Vec::new()) };
+    let table = table.text_blocks().map_err(fault)?;
+    let mut wants: Vec<(usize, PartRef)> = Vec::new();
+    let mut blocks = Vec::with_capacity(records.len());
+    for (_, record) in records {
+        let begin = wants.len();
+        wants.extend(table.parts(&entry.layout, record.text).map_err(fault)?.into_iter().map(|part| (index, part)));
+        blocks.push(begin..wants.len());
+    }
+    let parts = head.load(&wants).await?;
+    let text = |((_, record), range): (&(u32, Record), std::ops::Range<usize>)| {
+        table.cut(record.text, parts.get(range).unwrap_or_default().iter().map(AsRef::as_ref)).map_err(fault)
+    };
+    records.iter().zip(blocks).map(text).collect()
+}
+
+/// Vectors to commit.
+struct Change {
+    embeddings: Option<Embeddings>,
+    vectors: BTreeMap<SegmentId, NewVectors>,
+}
+
+impl ChangeSet for Change {
+    type Error = MirrorError;
+    type Outcome = ();
+
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<()>, MirrorError> {
+        let Some(head) = head else { return Ok(Attempt::nothing(())) };
+        let now = head.manifest().embeddings.as_ref().map(|now| now.id);
+        let is_other = now != self.embeddings.as_ref().map(|embeddings| embeddings.id);
+        // Segments that were merged meanwhile carry what they had; the rest is done the next time.
+        let is_live = |id: &SegmentId| head.segments().iter().any(|entry| entry.id == *id);
+        let vectors: Vec<_> = self.vectors.iter().filter(|(id, _)| is_live(id)).map(|(id, new)| (*id, new.clone())).collect();
+        if vectors.is_empty() && !is_other {
+            return Ok(Attempt::nothing(()));
+        }
+        let derived = Derived {
+            vectors,
+            embeddings: is_other.then(|| self.embeddings.clone()),
+            totals: head.manifest().totals,
+            ..Derived::default()
+        };
+        Ok(Attempt::changes(derived, ()))
+    }
+}

@@ -1,0 +1,174 @@
+//! Embedding models in the store: objects named for their content, of which the head and single rows are read.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use atlas_embeddings::stored::{Rows, Shape, StoredModel, Tokens};
+use atlas_embeddings::{ModelError, Vector};
+use bytes::Bytes;
+use futures::future::FutureExt as _;
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::error::MirrorError;
+use crate::id::Hash;
+use crate::mirror::Mirror;
+use crate::ranges::{self, Span};
+use crate::vectors::{Embeddings, MAX_MODEL_NAME};
+
+/// The provider of models in the store.
+pub const STATIC: &str = "static";
+/// Most bytes of a description.
+const MAX_DESCRIPTION: u64 = 64 << 10;
+/// Most bytes of a model's object.
+pub const MAX_MODEL_BYTES: u64 = 2 << 30;
+/// Most models of a vault.
+const MAX_MODELS: usize = 100;
+/// Pages of rows that are kept between calls. One call may have more.
+const KEPT_PAGES: usize = 4_096;
+/// Requests at once.
+const PARALLEL: usize = 16;
+
+/// A model in the store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredModelInfo {
+    /// Its name.
+    pub name: String,
+    /// The hash of its object.
+    pub id: Hash,
+    /// Where the parts of its object are.
+    pub shape: Shape,
+    /// When it was added, by the clock of who did.
+    pub added: Timestamp,
+}
+
+impl StoredModelInfo {
+    /// The manifest's entry of vectors by this model.
+    #[must_use]
+    pub fn embeddings(&self) -> Embeddings {
+        Embeddings {
+            provider: STATIC.to_owned(),
+            model: self.name.clone(),
+            id: self.id,
+            dimensions: self.shape.dimensions,
+            stored: Some(self.shape),
+        }
+    }
+}
+
+/// A model whose head was read, and some of its rows.
+#[derive(Debug)]
+pub(crate) struct LoadedModel {
+    id: Hash,
+    model: StoredModel,
+    rows: Mutex<Rows>,
+}
+
+impl Mirror {
+    /// Puts a model into the store. Its bytes decide its key, so that adding it twice changes nothing but its name.
+    ///
+    /// # Errors
+    /// [`MirrorError::TooLarge`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn add_model(
+        &self,
+        name: &str,
+        object: Bytes,
+        shape: Shape,
+        now: Timestamp,
+    ) -> Result<StoredModelInfo, MirrorError> {
+        if shape.bytes > MAX_MODEL_BYTES || name.len() > MAX_MODEL_NAME || name.is_empty() {
+            return Err(MirrorError::TooLarge { what: "the model", limit: format!("{MAX_MODEL_BYTES} bytes") });
+        }
+        let id = Hash::of(&object);
+        let key = self.keys().model(&id);
+        if self.store.size(&key).await? != Some(shape.bytes) {
+            self.store.put(&key, &object).await?;
+        }
+        let info = StoredModelInfo { name: name.to_owned(), id, shape, added: now };
+        let json = serde_json::to_vec(&info).map_err(|error| MirrorError::conflict(error.to_string()))?;
+        self.store.put(&self.keys().model_description(&id), &json.into()).await?;
+        Ok(info)
+    }
+
+    /// The models in the store, by name.
+    ///
+    /// # Errors
+    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn models(&self) -> Result<Vec<StoredModelInfo>, MirrorError> {
+        let (listed, _) = self.store.list_up_to(&self.keys().models(), None, MAX_MODELS * 2 + 2).await?;
+        let mut found = Vec::new();
+        for object in listed.into_iter().filter(|object| object.key.as_ref().ends_with(".json")) {
+            let Some(bytes) = self.store.get(&object.key, MAX_DESCRIPTION).await? else { continue };
+            found.extend(serde_json::from_slice::<StoredModelInfo>(&bytes).ok());
+        }
+        found.sort_by(|one, other| one.name.cmp(&other.name).then_with(|| one.id.cmp(&other.id)));
+        Ok(found)
+    }
+
+    /// Deletes a model. What was embedded with it can be searched no more until a sync has embedded it with another.
+    ///
+    /// # Errors
+    /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn remove_model(&self, id: &Hash) -> Result<(), MirrorError> {
+        self.store.delete(&self.keys().model_description(id)).await?;
+        self.store.delete(&self.keys().model(id)).await
+    }
+
+    /// The vectors of texts by a model in the store. The head of the model is read once a process; of its rows those of the texts' tokens.
+    ///
+    /// # Errors
+    /// [`MirrorError::Damaged`] when the model is missing, or not what the manifest says; [`MirrorError::Unavailable`],
+    /// [`MirrorError::StoreRefused`].
+    pub async fn embed(&self, embeddings: &Embeddings, texts: &[&str]) -> Result<Vec<Vector>, MirrorError> {
+        let key = self.keys().model(&embeddings.id);
+        let damaged = |error: ModelError| MirrorError::damaged(&key, error);
+        let loaded = self.load_model(embeddings).await?;
+        let tokens: Vec<Tokens> = texts.iter().map(|text| loaded.model.tokens(text)).collect();
+        // Other calls may empty what is kept meanwhile, so this one has what it needs itself.
+        let mut rows = loaded.rows().clone();
+        let missing = loaded.model.missing(&tokens, &rows);
+        let wants: Vec<Span> =
+            missing.iter().map(|(_, range)| Span { object: 0, range: range.clone() }).collect();
+        let requests = ranges::plan(&wants, self.shared.options.max_requests);
+        let bodies = requests.iter().map(|request| self.fetch_model(embeddings, request).boxed());
+        let bodies: Vec<_> = bodies.collect();
+        let bodies: Vec<Bytes> = stream::iter(bodies).buffered(PARALLEL).try_collect().await?;
+        for ((page, _), want) in missing.iter().zip(&wants) {
+            let bytes = ranges::cut(want, &requests, &bodies);
+            let bytes = bytes.ok_or_else(|| MirrorError::unavailable("the planned requests do not cover a page"))?;
+            loaded.model.add(&mut rows, *page, &bytes).map_err(damaged)?;
+        }
+        let vectors = tokens.iter().map(|tokens| loaded.model.vector(tokens, &rows).map_err(damaged)).collect();
+        if !missing.is_empty() {
+            *loaded.rows() = if rows.pages() > KEPT_PAGES { Rows::default() } else { rows };
+        }
+        vectors
+    }
+
+    async fn load_model(&self, embeddings: &Embeddings) -> Result<Arc<LoadedModel>, MirrorError> {
+        let known = || self.shared.model.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loaded) = known().as_ref().filter(|loaded| loaded.id == embeddings.id) {
+            return Ok(loaded.clone());
+        }
+        let key = self.keys().model(&embeddings.id);
+        let shape = embeddings.stored.ok_or_else(|| MirrorError::damaged(&key, "it is not in the store"))?;
+        let head = self.fetch_model(embeddings, &Span { object: 0, range: shape.head_range() }).await?;
+        let model = StoredModel::open(&head, shape).map_err(|error| MirrorError::damaged(&key, error))?;
+        let loaded = Arc::new(LoadedModel { id: embeddings.id, model, rows: Mutex::default() });
+        *known() = Some(loaded.clone());
+        Ok(loaded)
+    }
+
+    async fn fetch_model(&self, embeddings: &Embeddings, span: &Span) -> Result<Bytes, MirrorError> {
+        let key = self.keys().model(&embeddings.id);
+        let size = embeddings.stored.map_or(0, |shape| shape.bytes);
+        let bytes = self.store.get_range(&key, span.range.clone(), size).await?;
+        bytes.ok_or_else(|| MirrorError::damaged(&key, "the model was removed: embed with another one"))
+    }
+}
+
+impl LoadedModel {
+    fn rows(&self) -> std::sync::MutexGuard<'_, Rows> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,83 @@
+//! The manifest's entries of vectors: the model, and for each segment the object with the vectors of its notes.
+
+use atlas_embeddings::stored::Shape;
+use atlas_segment::VectorLayout;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::id::{Hash, SegmentId};
+use crate::manifest::ManifestError;
+
+/// Longest name of a provider or model, in bytes.
+pub const MAX_MODEL_NAME: usize = 256;
+
+/// The model that made all vectors of a generation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Embeddings {
+    /// Who runs it: `static` for a model in the store, else the kind of service.
+    pub provider: String,
+    /// Its name.
+    pub model: String,
+    /// Identifies it: the hash of a stored model's object, else of provider, name and dimensions.
+    pub id: Hash,
+    /// Dimensions of its vectors.
+    pub dimensions: u32,
+    /// Of a stored model, where the parts of its object are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stored: Option<Shape>,
+}
+
+/// The vectors of a segment's notes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VectorEntry {
+    /// The object's id, below `segments/`.
+    pub id: SegmentId,
+    /// Where its parts are.
+    #[serde(flatten)]
+    pub layout: VectorLayout,
+}
+
+/// Vectors to upload.
+#[derive(Clone, Debug)]
+pub struct NewVectors {
+    /// The object.
+    pub bytes: Bytes,
+    /// Where its parts are.
+    pub layout: VectorLayout,
+}
+
+impl From<atlas_segment::BuiltVectors> for NewVectors {
+    fn from(built: atlas_segment::BuiltVectors) -> Self {
+        Self { bytes: built.bytes.into(), layout: built.layout }
+    }
+}
+
+/// The format of a manifest with this model.
+pub(crate) const fn format_of(embeddings: Option<&Embeddings>) -> u32 {
+    if embeddings.is_some() { 2 } else { 1 }
+}
+
+impl Embeddings {
+    pub(crate) fn validate(&self) -> Result<(), ManifestError> {
+        let damaged = |reason: &str| Err(ManifestError::Damaged(reason.to_owned()));
+        if self.provider.len() > MAX_MODEL_NAME || self.model.len() > MAX_MODEL_NAME {
+            return damaged("the name of its model is too long");
+        }
+        if !(1..=atlas_segment::vectors::MAX_DIMENSIONS).contains(&self.dimensions) {
+            return damaged("its model has an impossible number of dimensions");
+        }
+        let is_sound = |shape: &Shape| shape.is_sound() && shape.dimensions == self.dimensions;
+        if self.stored.as_ref().is_some_and(|shape| !is_sound(shape)) {
+            return damaged("the parts of its model do not fit together");
+        }
+        Ok(())
+    }
+}
+
+impl VectorEntry {
+    pub(crate) fn is_sound(&self, dimensions: Option<u32>) -> bool {
+        self.layout.is_sound()
+            && Some(self.layout.dimensions) == dimensions
+            && self.layout.bytes <= crate::manifest::MAX_SEGMENT_BYTES
+    }
+}

@@ -1,0 +1,166 @@
+//! Gives notes their vectors after a sync: in a commit of its own that changes only vectors, since a model may take long or fail.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use atlas_embeddings::vector::{Code, Row};
+use atlas_embeddings::{EmbedError, EmbeddingModel};
+use atlas_mirror::embedding::{EmbedProgress, Embedded, Known, StoreModel};
+use atlas_mirror::{CommitInfo, Embeddings, Mirror, Snapshot};
+use jiff::Timestamp;
+
+use crate::error::SyncError;
+use crate::progress::{Phase, Progress};
+
+/// How long a commit may take.
+const COMMIT_TIME: Duration = Duration::from_secs(300);
+/// The operation of these commits.
+const OPERATION: &str = "embed";
+/// Most bytes of kept vectors that are read.
+const MAX_KEPT: u64 = 2 << 30;
+
+/// Who commits, and when.
+#[derive(Clone, Debug)]
+pub struct Embedder {
+    /// The author of the commit.
+    pub author: String,
+    /// The time.
+    pub time: Timestamp,
+    /// The folder where vectors are kept that a service was paid for, until they are committed.
+    pub state: Option<PathBuf>,
+}
+
+/// Embeds what lacks vectors, with the model of the newest generation if that is in the store.
+pub(crate) async fn embed_waiting(
+    mirror: &Mirror,
+    newest: &Snapshot,
+    embedder: &Embedder,
+    progress: &dyn Progress,
+) -> Result<Embedded, SyncError> {
+    let Some(embeddings) = newest.manifest().embeddings.as_ref().filter(|embeddings| embeddings.stored.is_some()) else {
+        return Ok(Embedded::default());
+    };
+    if !newest.waits_for_vectors() {
+        return Ok(Embedded::default());
+    }
+    let model = StoreModel::new(mirror.clone(), embeddings.clone());
+    let (embedded, failure) = embedder.embed(mirror, embeddings, &model, progress).await?;
+    if let Some(error) = failure {
+        tracing::warn!(%error, "notes wait for their vectors");
+    }
+    Ok(embedded)
+}
+
+impl Embedder {
+    /// Embeds with `model` what lacks vectors of `embeddings`; with another model than the mirror has, all notes. The error of the model, if it
+    /// failed midway, is beside what was done.
+    ///
+    /// # Errors
+    /// When the mirror cannot be read, or not be committed to.
+    pub async fn embed(
+        &self,
+        mirror: &Mirror,
+        embeddings: &Embeddings,
+        model: &dyn EmbeddingModel,
+        progress: &dyn Progress,
+    ) -> Result<(Embedded, Option<EmbedError>), SyncError> {
+        let kept = match &self.state {
+            // What a model in the store says costs nothing.
+            Some(state) if embeddings.stored.is_none() => Some(state.join(format!("vectors-{}", embeddings.id))),
+            _ => None,
+        };
+        let dimensions = embeddings.dimensions as usize;
+        let known = kept.as_deref().map(|path| read(path, dimensions)).unwrap_or_default();
+        let keeper = Keeper { progress, file: Mutex::new(kept.as_deref().and_then(open)) };
+        let (embedded, failure) =
+            mirror.embed_lacking(&self.info(), embeddings, model, known, &keeper).await?;
+        if let Some(path) = kept.filter(|_| failure.is_none())
+            && let Err(error) = fs::remove_file(&path)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::warn!(%error, "vectors that are committed could not be removed from the state");
+        }
+        Ok((embedded, failure))
+    }
+
+    /// Drops all vectors of a mirror.
+    ///
+    /// # Errors
+    /// When the mirror cannot be committed to.
+    pub async fn drop_vectors(&self, mirror: &Mirror) -> Result<(), SyncError> {
+        Ok(mirror.drop_vectors(&self.info()).await?)
+    }
+
+    fn info(&self) -> CommitInfo {
+        CommitInfo {
+            author: self.author.clone(),
+            caller: None,
+            operation: OPERATION.to_owned(),
+            message: None,
+            session: None,
+            key: None,
+            time: self.time,
+            deadline: COMMIT_TIME,
+        }
+    }
+}
+
+/// Shows the progress, and keeps each vector until all are committed.
+struct Keeper<'a> {
+    progress: &'a dyn Progress,
+    file: Mutex<Option<fs::File>>,
+}
+
+impl EmbedProgress for Keeper<'_> {
+    fn begin(&self, passages: u64) {
+        if passages > 0 {
+            self.progress.begin(Phase::Embed, Some(passages));
+        }
+    }
+
+    fn keep(&self, vectors: &[(u64, Vec<u8>, Vec<u8>)]) {
+        self.progress.advance(vectors.len() as u64);
+        let mut file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let Some(open) = file.as_mut() else { return };
+        let mut bytes = Vec::new();
+        for (key, code, row) in vectors {
+            let begin = bytes.len();
+            bytes.extend_from_slice(&key.to_le_bytes());
+            bytes.extend_from_slice(code);
+            bytes.extend_from_slice(row);
+            let checksum = crc32fast::hash(bytes.get(begin..).unwrap_or_default());
+            bytes.extend_from_slice(&checksum.to_le_bytes());
+        }
+        if let Err(error) = open.write_all(&bytes) {
+            tracing::warn!(%error, "vectors could not be kept: if this sync is stopped, they are asked for again");
+            *file = None;
+        }
+    }
+}
+
+fn open(path: &Path) -> Option<fs::File> {
+    let opened = fs::File::options().create(true).append(true).open(path);
+    opened.inspect_err(|error| tracing::warn!(%error, "vectors cannot be kept")).ok()
+}
+
+/// The vectors that an interrupted sync kept. What is cut short or damaged is left out.
+fn read(path: &Path, dimensions: usize) -> Known {
+    let size = fs::metadata(path).map_or(0, |metadata| metadata.len());
+    if size == 0 || size > MAX_KEPT {
+        return HashMap::new();
+    }
+    let bytes = fs::read(path).unwrap_or_default();
+    let (code, row) = (Code::size(dimensions), Row::size(dimensions));
+    let record = |record: &[u8]| {
+        let (payload, checksum) = record.split_last_chunk::<4>()?;
+        let (key, vector) = payload.split_first_chunk::<8>()?;
+        let (code, row) = vector.split_at_checked(code)?;
+        let is_sound = crc32fast::hash(payload) == u32::from_le_bytes(*checksum);
+        is_sound.then(|| (u64::from_le_bytes(*key), (code.to_vec(), row.to_vec())))
+    };
+    bytes.chunks_exact(8 + code + row + 4).filter_map(record).collect()
+}
