@@ -45,6 +45,8 @@ macro_rules! every_operation {
             crate::search::search_text::SearchText,
             crate::search::search_regex::SearchRegex,
             crate::search::search_jsonlogic::SearchJsonlogic,
+            crate::search::search_semantic::SearchSemantic,
+            crate::search::find_similar::FindSimilar,
             // queries
             crate::queries::query_notes::QueryNotes,
             crate::queries::search_dql::SearchDql,
@@ -157,6 +159,7 @@ macro_rules! every_operation {
             crate::sessions::end_session::EndSession,
             crate::sessions::get_session_traces::GetSessionTraces,
             // knowledge
+            crate::knowledge::vault_graph_search::VaultGraphSearch,
             crate::knowledge::knowledge_challenge::KnowledgeChallenge,
             // obsidian-vault-mcp
             crate::vault_mcp::note_read::NoteRead,

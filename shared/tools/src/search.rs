@@ -6,19 +6,25 @@
 //!   text to look at; `pattern`: what matches there
 //! - `ranking`: pages of notes; `scores`: how they rank; `ranked`: the best of them in order; `closer`: how the best do; `anchors`: what links say of them; `expression`: what words are looked for; `lists`: what the
 //!   index has of them; `language`: which words have one stem; `snippet`: what is shown of a note; `sieve`: which words of its text are looked up
+//! - `meaning`: the vector of a query; `nearest`: the passages near it; `fused`: notes by words and meaning; `chunks`: passages as results
 //! - `surroundings`: the lines beside one, and its page
 //! - `filter`: which paths are looked at
-//! - [`search_text`], by `relevance`, [`search_regex`], by `lines`; [`search_jsonlogic`]; [`search_vault`], which chooses among them: as obsidian-tc has them
+//! - [`search_text`], by `relevance`, [`search_regex`], by `lines`; [`search_jsonlogic`]; [`search_vault`], which chooses among them: as obsidian-tc has them; [`search_semantic`], and [`find_similar`] notes
 
 mod anchors;
+pub(crate) mod chunks;
 pub(crate) mod closer;
 pub(crate) mod common_words;
 pub(crate) mod expression;
 pub(crate) mod filter;
+pub mod find_similar;
+mod fused;
 mod language;
 mod lines;
 pub(crate) mod lists;
 mod matching;
+pub(crate) mod meaning;
+pub(crate) mod nearest;
 mod page;
 mod pattern;
 mod plan;
@@ -30,6 +36,7 @@ mod request;
 pub(crate) mod scores;
 pub mod search_jsonlogic;
 pub mod search_regex;
+pub mod search_semantic;
 pub mod search_text;
 pub mod search_vault;
 mod sieve;
@@ -51,6 +58,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::search::expression::Expression;
 use crate::search::filter::Filter;
+use crate::search::meaning::Asked;
 use crate::search::pattern::Pattern;
 use crate::search::plan::Plan;
 
@@ -63,16 +71,16 @@ pub struct Search;
 pub struct Arguments {
     /// The query. As text: words, `"phrases"`, `word*`, `-word`, `tag:name`, `path:text`. Else the regular expression (ripgrep's syntax) or the literal text to find in each line.
     query: Exact<1000>,
-    /// The mode of `query`.
+    /// The mode of `query`; if not given `hybrid`, which is `text` where the vault has no embedding model.
     #[serde(default)]
-    mode: Mode,
+    mode: Given<Mode>,
     /// Only files whose paths match, like `rg --glob`: `devlog/*.md`; without a slash at any depth; with `!` in front only others.
     #[serde(default)]
     path_filter: Given<Text<500>>,
-    /// Whether case matters: never for `text`; for the others it does if not given.
+    /// Whether case matters: only for `regex` and `literal`, where it does if not given.
     #[serde(default)]
     case: Given<Case>,
-    /// Lines to return before and after each match; not for `text`.
+    /// Lines to return before and after each match; only for `regex` and `literal`.
     #[serde(default)]
     context_lines: Given<Bounded<0, 5>>,
     /// Most results to return; if not given 50 lines, or 10 notes.
@@ -90,9 +98,13 @@ pub struct Arguments {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Words: the most relevant notes, best first.
+    /// Words and their meaning: the most relevant notes, best first.
     #[default]
+    Hybrid,
+    /// Words: the most relevant notes, best first.
     Text,
+    /// Meaning only: the notes with the nearest passages, best first.
+    Semantic,
     /// A regular expression.
     Regex,
     /// A literal text.
@@ -126,6 +138,15 @@ pub struct Output {
     /// Words that no note contains, and the similar words searched for instead.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     corrections: Vec<Correction>,
+    /// How notes were found: `hybrid`, `semantic` or `text`. Absent where that is as it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode_used: Option<&'static str>,
+    /// Notes that cannot be found by meaning yet: the next sync embeds them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting: Option<u64>,
+    /// Why meaning did not count, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notice: Option<String>,
     /// How the index was used, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<Explained>,
@@ -135,7 +156,7 @@ pub struct Output {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SearchResult {
-    /// In the mode `text`.
+    /// In the modes `hybrid`, `text` and `semantic`.
     Note(Note),
     /// In the modes `regex` and `literal`.
     Line(Line),
@@ -173,6 +194,9 @@ pub struct Why {
     passage: f64,
     /// By the similarity of its name.
     name: f64,
+    /// By its meaning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meaning: Option<f64>,
     /// By the files that link to it.
     links: f64,
     /// The number of these, up to 100.
@@ -287,7 +311,7 @@ impl Operation for Search {
     const INFO: Info = Info {
         name: "search",
         title: "Search",
-        description: "Finds notes by words, best first, with title, nearest heading and a snippet (mode text: words, \"phrases\", word*, -word, tag:name, path:text); or, with mode regex or literal, the lines that match, in notes and other text files, by path and line. To find notes by a property take find_notes_by_property, for tasks list_tasks. Example: {\"query\": \"backup strategy\", \"limit\": 5}",
+        description: "Finds notes by words, and by meaning where the vault has an embedding model, best first, with title, nearest heading and a snippet (words, \"phrases\", word*, -word, tag:name, path:text); or, with mode regex or literal, the lines that match, in notes and other text files, by path and line. To find notes by a property take find_notes_by_property, for tasks list_tasks. Example: {\"query\": \"backup strategy\", \"limit\": 5}",
         scopes: &[Scope::ReadVault],
         tags: &["search"],
         ..Info::HARMLESS
@@ -297,7 +321,8 @@ impl Operation for Search {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let of = arguments.listing();
-        let is_text = arguments.mode == Mode::Text;
+        let mode = arguments.mode.unwrap_or_default();
+        let is_text = !matches!(mode, Mode::Regex | Mode::Literal);
         let limits = context.limits;
         let default = if is_text { limits.max_results } else { DEFAULT_LINES };
         let listing = Listing {
@@ -311,12 +336,20 @@ impl Operation for Search {
         let query = arguments.query.as_str();
         if is_text {
             arguments.refuse_for_text()?;
-            let request = ranking::Request { expression: Expression::parse(query)?, listing };
+            let meaning = (mode != Mode::Text).then(|| Asked::new(context, query, mode == Mode::Semantic));
+            let expression = Expression::parse(query)?;
+            let request = ranking::Request { expression, listing, meaning };
             let cursor = arguments.cursor_of(|cursor: &ranking::Cursor| cursor.of == of)?;
             let generation = cursor.as_ref().map(|cursor| cursor.generation);
-            return cursor::read(context, generation, |view| ranking::page(view, &request, cursor.as_ref())).await;
+            let mut answer =
+                cursor::read(context, generation, |view| ranking::page(view, &request, cursor.as_ref())).await?;
+            // Who did not ask for meaning is not told that there is none.
+            if arguments.mode.is_none() && answer.value.mode_used == Some("text") {
+                (answer.value.mode_used, answer.value.notice) = (None, None);
+            }
+            return Ok(answer);
         }
-        let is_literal = arguments.mode == Mode::Literal;
+        let is_literal = mode == Mode::Literal;
         let pattern = Pattern::new(query, is_literal, arguments.case.unwrap_or_default())?;
         let request = request::Request {
             plan: pattern.hir.as_ref().map_or_else(|| Plan::of_literal(query), Plan::of_regex),
@@ -336,18 +369,19 @@ impl Arguments {
     /// The first `limit` results.
     pub(crate) fn of(
         query: Exact<1000>,
-        mode: Mode,
+        mode: Option<Mode>,
         path_filter: Option<Text<500>>,
         limit: Option<Bounded<1, 1000>>,
     ) -> Self {
         let (path_filter, limit) = (Given(path_filter), Given(limit));
         let (case, context_lines, cursor) = (Given(None), Given(None), Given(None));
+        let mode = Given(mode);
         Self { query, mode, path_filter, case, context_lines, limit, cursor, explain: false }
     }
 
     /// A hash of the listing's arguments, to which a cursor belongs.
     fn listing(&self) -> u32 {
-        let listing = (self.query.as_str(), self.mode, self.case, &self.path_filter);
+        let listing = (self.query.as_str(), self.mode.unwrap_or_default(), self.case, &self.path_filter);
         crc32fast::hash(format!("{listing:?}").as_bytes())
     }
 
@@ -361,7 +395,7 @@ impl Arguments {
         match needless.into_iter().find(|(_, is_given)| *is_given) {
             None => Ok(()),
             Some((field, _)) => {
-                let message = format!("{field}: leave it out for the mode text, or say mode regex or literal");
+                let message = format!("{field}: leave it out where notes are found by words, or say mode regex or literal");
                 Err(Error::bad_request(Reason::ValidationError, message).with("field", field))
             }
         }

@@ -18,7 +18,7 @@ use atlas_segment::paths::{Names, Paths};
 use atlas_segment::record::RecordPage;
 use atlas_segment::terms::Terms;
 use atlas_segment::text::TextBlocks;
-use atlas_segment::{Layout, Part, PartRef, Probe, Record, SectionName, TextSpan};
+use atlas_segment::{Layout, Part, PartRef, Probe, Record, SectionName, TextSpan, VectorLayout, VectorTable};
 use bytes::Bytes;
 use futures::future::{TryFutureExt as _, try_join};
 
@@ -51,6 +51,8 @@ pub struct Want<'a> {
     pub passages: bool,
     /// The links and their words, where there are tables of them.
     pub links: bool,
+    /// The codes of vectors, where there are vectors.
+    pub vectors: bool,
     /// All postings of terms too, if they are small and nothing is cached: for queries with more waves to come.
     pub postings: bool,
     /// The postings for these.
@@ -82,6 +84,7 @@ struct Segment<P = Arc<Part>> {
     passages: Option<P>,
     linked: Option<P>,
     anchors: Option<P>,
+    vectors: Option<[P; 2]>,
     gram_pages: Vec<P>,
     record_pages: Vec<(P, u32)>,
 }
@@ -99,6 +102,10 @@ impl Segment<Slot> {
             passages: self.passages.map(get).transpose()?,
             linked: self.linked.map(get).transpose()?,
             anchors: self.anchors.map(get).transpose()?,
+            vectors: match self.vectors {
+                Some([table, codes]) => Some([get(table)?, get(codes)?]),
+                None => None,
+            },
             gram_pages: self.gram_pages.into_iter().map(get).collect::<Result<_, _>>()?,
             record_pages: self
                 .record_pages
@@ -164,6 +171,7 @@ impl Index {
                 passages: if want.passages { layout.passages()?.map(&mut add) } else { None },
                 linked: if want.links { layout.facts(SectionName::Linked)?.map(&mut add) } else { None },
                 anchors: if want.links { layout.facts(SectionName::Anchors)?.map(&mut add) } else { None },
+                vectors: entry.vectors.filter(|_| want.vectors).map(|of| [add(of.layout.table()), add(of.layout.codes())]),
                 gram_pages: gram_pages.into_values().collect(),
                 record_pages,
             });
@@ -234,6 +242,13 @@ impl Index {
     /// The words of links' texts, if they were fetched and the segment says them.
     pub fn anchors(&self, segment: usize) -> Result<Option<&Anchors>, Error> {
         Ok(self.segment(segment)?.anchors.as_deref().map(Part::anchors).transpose()?)
+    }
+
+    /// The vectors of a segment, if their codes were fetched and it has some: which rows are whose, the codes, and where the rows are.
+    pub fn vectors(&self, segment: usize) -> Result<Option<(&VectorTable, &Bytes, VectorLayout)>, Error> {
+        let entry = self.view.snapshot().segments().get(segment).and_then(|entry| entry.vectors);
+        let parts = self.segment(segment)?.vectors.as_ref().zip(entry);
+        parts.map(|([table, codes], entry)| Ok((table.vector_table()?, codes.vectors()?, entry.layout))).transpose()
     }
 
     /// The table of chunks of a segment, if it was fetched.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::connector::connector_fetch::address;
-use crate::search::{self, Mode, Search, SearchResult};
+use crate::search::{self, Search, SearchResult};
 
 /// Finds notes by words, best first, and returns an id, a title and an address of each.
 pub struct ConnectorSearch;
@@ -51,7 +51,7 @@ impl Operation for ConnectorSearch {
     type Output = Output;
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let wanted = search::Arguments::of(arguments.query, Mode::Text, None, None);
+        let wanted = search::Arguments::of(arguments.query, None, None, None);
         let Answer { value, generation } = Search::run(context, wanted).await?;
         let hit = |found| match found {
             SearchResult::Note(search::Note { path, title, .. }) => {

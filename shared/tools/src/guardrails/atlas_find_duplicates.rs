@@ -223,7 +223,7 @@ fn defined(facts: &Facts, symbols: &Symbols, intent: &Intent) -> Result<Vec<Cand
 /// The most relevant notes for the words of the intent.
 async fn by_text(context: &Context<'_>, intent: &Intent) -> Result<Vec<Candidate>, Error> {
     let Some(query) = intent.query() else { return Ok(Vec::new()) };
-    let found = Search::run(context, search::Arguments::of(query, Mode::Text, None, None)).await?.value.results;
+    let found = Search::run(context, search::Arguments::of(query, Some(Mode::Text), None, None)).await?.value.results;
     let mut best = None;
     let mut candidates = Vec::new();
     for found in found {

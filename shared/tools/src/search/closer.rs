@@ -45,11 +45,25 @@ pub(crate) struct Close {
     /// How many others link to it, and what that adds.
     pub(crate) linking: usize,
     pub(crate) by_links: f32,
+    /// What its meaning adds, and the lines that are nearest: the first, counted from 0, and how many.
+    pub(crate) by_meaning: f32,
+    pub(crate) lines: Option<(u32, u32)>,
 }
 
 impl Close {
     pub(crate) const fn new(score: f32, document: DocumentRef, path: String) -> Self {
-        Self { score, document, path, passage: None, by_passage: 0.0, by_name: 0.0, linking: 0, by_links: 0.0 }
+        Self {
+            score,
+            document,
+            path,
+            passage: None,
+            by_passage: 0.0,
+            by_name: 0.0,
+            linking: 0,
+            by_links: 0.0,
+            by_meaning: 0.0,
+            lines: None,
+        }
     }
 }
 

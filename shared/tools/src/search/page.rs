@@ -368,6 +368,9 @@ impl<'a> Page<'a> {
             cursor,
             partial: if is_cut { Some(TOO_LARGE) } else { self.partial.filter(|_| !is_full) },
             corrections: Vec::new(),
+            mode_used: None,
+            waiting: None,
+            notice: None,
             plan: (self.request.listing.explain && index.is_whole()).then_some(Explained {
                 kind,
                 files: self.files,

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use atlas_embeddings::Vector;
 use atlas_ops::error::Error;
 use atlas_ops::pipeline::response_limit::fitting;
 use atlas_ops::read::cursor;
@@ -11,15 +12,19 @@ use atlas_segment::passages::starts as passage_starts;
 use atlas_segment::text::decoded;
 use atlas_vault::pages::page_of_line;
 use atlas_vault::{fold, frontmatter};
+use futures::future::{FutureExt as _, OptionFuture, try_join};
 use serde::{Deserialize, Serialize};
 
 use crate::search::closer::{self, Close, MAX_CLOSER, bare_name};
 use crate::search::expression::{Expression, Token};
 use crate::search::filter::Filter;
+use crate::search::fused::Fused;
 use crate::search::lists::Lists;
+use crate::search::meaning::{Asked, Meaning};
+use crate::search::nearest::{self, nearest};
 use crate::search::ranked::Ranked;
 use crate::search::scores::Scores;
-use crate::search::snippet::{SearchedWords, holds};
+use crate::search::snippet::{SearchedWords, first_of, holds};
 use crate::search::surroundings::has_pages;
 use crate::search::{Explained, Listing, Note, Output, SearchResult, TOO_LARGE, Why};
 
@@ -30,6 +35,8 @@ const MAX_BATCH: usize = 128;
 pub(crate) struct Request<'a> {
     pub(crate) expression: Expression,
     pub(crate) listing: Listing<'a>,
+    /// What is asked for by meaning, if that counts.
+    pub(crate) meaning: Option<Asked<'a>>,
 }
 
 /// The start of a page: the number of matching notes before it, best first.
@@ -43,12 +50,24 @@ pub(crate) struct Cursor {
 /// The page after `cursor`, or the first.
 pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Cursor>) -> Result<Output, Error> {
     let generation = view.generation();
-    let want = Want { names: true, headings: true, terms: true, passages: true, links: true, ..Want::default() };
-    let index = Index::fetch(view, want).await?;
+    let snapshot = view.snapshot().clone();
+    let vectors = request.meaning.is_some() && snapshot.manifest().embeddings.is_some();
+    let want =
+        Want { names: true, headings: true, terms: true, passages: true, links: true, vectors, ..Want::default() };
+    let meaning = OptionFuture::from(request.meaning.as_ref().map(|asked| asked.vector(&snapshot)));
+    let (index, meaning) = try_join(Index::fetch(view, want), meaning.map(Option::transpose)).await?;
+    let is_alone = request.meaning.as_ref().is_some_and(|asked| asked.is_alone);
     let expression = &request.expression;
     let lists = Lists::fetch(&index, expression).await?;
     let scores = Scores::new(&index, &lists)?;
-    let mut ranked = Ranked::of_segments(&index, scores.by_segment(expression)?);
+    let words = if is_alone { Vec::new() } else { scores.by_segment(expression)? };
+    let query = match &meaning {
+        Some(Meaning::Vector(vector)) => Some(vector),
+        _ => None,
+    };
+    // The ranking takes them.
+    let of_words = if query.is_some() { words.clone() } else { Vec::new() };
+    let mut ranked = Ranked::of_segments(&index, words);
     let mut next = || -> Result<Option<Close>, Error> {
         loop {
             let Some((score, document, path)) = ranked.next()? else { return Ok(None) };
@@ -63,7 +82,11 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
     {
         best.push(close);
     }
-    let mut best = closer::look(&index, &lists, &scores, expression, best)?.into_iter();
+    let best = closer::look(&index, &lists, &scores, expression, best)?;
+    let mut best = match query {
+        Some(query) => fused(&index, request, query, best, &of_words).await?,
+        None => Fused::by_words(best),
+    };
     let searched = scores.searched(expression);
     let mut page = Vec::new();
     let mut places = Vec::new();
@@ -75,7 +98,7 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
         // One more than the page needs, which shows that there is a next page.
         let missing = request.listing.limit + 1 - page.len();
         while waiting.len() < missing
-            && let Some(close) = best.next().map_or_else(&mut next, |close| Ok(Some(close)))?
+            && let Some(close) = best.next(&mut next)?
         {
             at += 1;
             if cursor.is_none_or(|cursor| at > cursor.after) {
@@ -118,7 +141,8 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
     let waiting = waiting.iter().map(|candidate| candidate.place);
     let first_left = waiting.chain(places.get(fitting..).unwrap_or_default().iter().copied()).min();
     let plan = if request.listing.explain && index.is_whole() {
-        Some(Explained { kind: "ranking", files: scores.all(expression)?.len(), bytes })
+        let files = if is_alone { at } else { scores.all(expression)?.len() };
+        Some(Explained { kind: "ranking", files, bytes })
     } else {
         None
     };
@@ -128,8 +152,39 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
         cursor: cursor.as_ref().and_then(cursor::encode),
         partial,
         corrections: lists.corrections,
+        mode_used: meaning.as_ref().map(|meaning| match meaning {
+            Meaning::Vector(_) if is_alone => "semantic",
+            Meaning::Vector(_) => "hybrid",
+            Meaning::None(_) => "text",
+        }),
+        waiting: if query.is_some() { Some(nearest::waiting(&index)?).filter(|count| *count > 0) } else { None },
+        notice: match meaning {
+            Some(Meaning::None(why)) => Some(why),
+            _ => None,
+        },
         plan,
     })
+}
+
+/// Notes by their meaning, and unless that counts alone by their words, of which `words` has all scores, by segment and document.
+async fn fused(
+    index: &Index,
+    request: &Request<'_>,
+    query: &Vector,
+    best: Vec<Close>,
+    words: &[Vec<f32>],
+) -> Result<Fused, Error> {
+    let also: Vec<DocumentRef> = best.iter().map(|close| close.document).collect();
+    let expression = &request.expression;
+    let is_any = request.listing.filter.is_none() && expression.paths.is_empty() && expression.excluded_paths.is_empty();
+    let nearest =
+        nearest(index, query, &also, |document| Ok(is_any || takes(request, &index.path(document)?))).await?;
+    if request.meaning.as_ref().is_some_and(|asked| asked.is_alone) {
+        return Fused::by_meaning(index, &nearest);
+    }
+    let Expression { phrases, excluded, tags, excluded_tags, .. } = expression;
+    let only_words = [phrases.len(), excluded.len(), tags.len(), excluded_tags.len()].iter().any(|count| *count > 0);
+    Fused::new(index, best, words, &nearest, only_words)
 }
 
 /// A note that the index cannot exclude, and its rank.
@@ -171,12 +226,16 @@ fn note(index: &Index, close: Close, text: &str, searched: &SearchedWords, expla
         let at = |passage: usize| passage.checked_sub(1).map_or(Some(0), |heading| starts.get(heading).copied());
         at(passage).unwrap_or(text.len())..at(passage + 1).unwrap_or(text.len())
     });
-    let snippet = searched.snippet(text, passage.unwrap_or_default());
+    let snippet = match close.lines {
+        Some(lines) if searched.found(text).next().is_none() => first_of(text, lines),
+        _ => searched.snippet(text, passage.unwrap_or_default()),
+    };
     let page = has_pages(&close.path).then(|| page_of_line(text.as_bytes(), snippet.line));
     let title = title(&close.path, text, headings()?.map(|heading| (heading.level, heading.text)));
     let nearest = headings()?.take_while(|heading| heading.line as usize <= snippet.line).last();
     let why = explain.then(|| Why {
-        words: rounded(close.score - close.by_passage - close.by_name - close.by_links),
+        words: rounded(close.score - close.by_passage - close.by_name - close.by_links - close.by_meaning),
+        meaning: Some(rounded(close.by_meaning)).filter(|_| close.lines.is_some()),
         passage: rounded(close.by_passage),
         name: rounded(close.by_name),
         links: rounded(close.by_links),

@@ -14,6 +14,7 @@ use super::expression::Expression;
 use super::lines::number_of;
 use super::search_jsonlogic::{self, LogicMatch, SearchJsonlogic};
 use super::search_regex::{self, RegexMatch, SearchRegex};
+use super::meaning::Asked;
 use super::search_text::{self, SearchText, TextMatch};
 use super::{Listing, Output as Results, SearchResult, ranking};
 
@@ -58,7 +59,7 @@ pub enum Query {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// By its form: an object is JSONLogic, `/…/` a regular expression; else words, and the literal text if no note contains the words.
+    /// By its form: an object is JSONLogic, `/…/` a regular expression; else words and, where there is an embedding model, their meaning; and the literal text if nothing is found.
     #[default]
     Auto,
     /// Words: the most relevant notes, best first.
@@ -69,8 +70,10 @@ pub enum Mode {
     Dql,
     /// JSONLogic, also as a text.
     Jsonlogic,
-    /// Semantic search, for which there is no model here.
+    /// Meaning only: the notes with the nearest passages. The vault needs an embedding model.
     Semantic,
+    /// Words and meaning.
+    Hybrid,
 }
 
 /// The results.
@@ -90,7 +93,7 @@ pub struct Hit {
     path: String,
     /// Its relevance for the words (BM25), or for the literal text; 1 in the other modes.
     score: f64,
-    /// How it was found: `text`, `literal`, `regex`, `jsonlogic`.
+    /// How it was found: `text`, `hybrid`, `semantic`, `literal`, `regex`, `jsonlogic`.
     mode_used: Method,
     /// The section of the snippet: the path, and the heading above as `#anchor` if there is one. Only for words.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,6 +112,10 @@ pub struct Hit {
 pub enum Method {
     /// Ranked words.
     Text,
+    /// Meaning.
+    Semantic,
+    /// Ranked words, and their meaning where there is a model.
+    Hybrid,
     /// A literal text.
     Literal,
     /// A regular expression.
@@ -149,7 +156,7 @@ impl Operation for SearchVault {
     const INFO: Info = Info {
         name: "search_vault",
         title: "Search the vault",
-        description: "One search for all modes: words (the most relevant notes, best first; if no note has them, the lines with that text), a regular expression written /…/, or a JSONLogic object over properties; or the given mode. Example: {\"query\": \"backup strategy\"}",
+        description: "One search for all modes: words (the most relevant notes, best first; if no note has them, the lines with that text), a regular expression written /…/, or a JSONLogic object over properties; or the given mode. Where the vault has an embedding model, words are found by meaning too (hybrid). Example: {\"query\": \"backup strategy\"}",
         scopes: &[Scope::ReadVault],
         tags: &["search"],
         aliases: &[Alias::Ignored("verbosity")],
@@ -164,23 +171,24 @@ impl Operation for SearchVault {
         let (chosen, reason) = choose(&query, mode)?;
         let way = begin.as_ref().map_or(chosen, |begin| begin.way);
         // A search for words may have continued with the literal text.
-        if way != chosen && (chosen, way, mode) != (Method::Text, Method::Literal, Mode::Auto) {
+        if way != chosen && (chosen, way, mode) != (Method::Hybrid, Method::Literal, Mode::Auto) {
             return Err(cursor::invalid());
         }
         let is_first = begin.is_none();
         let cursor = begin.map(|begin| Text::new(&begin.cursor).map_err(|_| cursor::invalid())).transpose()?;
         let search = Search { context, query: &query, root: &root, limit, cursor };
-        let mut answer = search.page(way).await?;
-        let mut explanation = Explanation { modes_tried: vec![way], chosen: way, reason };
+        let (mut answer, mut used) = search.page(way).await?;
+        let mut way = way;
+        let mut tried = vec![used];
+        let mut reason = reason;
         let page = &answer.value.page;
         let has_none = page.items.is_empty() && page.cursor.is_none();
-        if mode == Mode::Auto && way == Method::Text && is_first && has_none {
-            answer = search.page(Method::Literal).await?;
-            let reason = "no note has the words, so the text was looked for as it stands";
-            explanation =
-                Explanation { modes_tried: vec![Method::Text, Method::Literal], chosen: Method::Literal, reason };
+        if mode == Mode::Auto && way == Method::Hybrid && is_first && has_none {
+            (way, reason) = (Method::Literal, "no note has the words, so the text was looked for as it stands");
+            (answer, used) = search.page(way).await?;
+            tried.push(used);
         }
-        let way = explanation.chosen;
+        let explanation = Explanation { modes_tried: tried, chosen: used, reason };
         let next = answer.value.page.cursor.take();
         answer.value.page.cursor = next.and_then(|cursor| cursor::encode(&PageStart { way, cursor }));
         let output = Output { page: answer.value, explain: explain.then_some(explanation) };
@@ -194,18 +202,17 @@ fn choose(query: &Query, mode: Mode) -> Result<(Method, &'static str), Error> {
     match (mode, query) {
         (Mode::Auto, Query::Logic(_)) => Ok((Method::Jsonlogic, "the query is an object")),
         (Mode::Auto, Query::Text(text)) if delimited(text).is_some() => Ok((Method::Regex, "the query stands in /…/")),
-        (Mode::Auto, Query::Text(_)) => Ok((Method::Text, "the query is words")),
+        (Mode::Auto, Query::Text(_)) => Ok((Method::Hybrid, "the query is words")),
         (Mode::Text, Query::Text(_)) => Ok((Method::Text, "it was asked for")),
         (Mode::Regex, Query::Text(_)) => Ok((Method::Regex, "it was asked for")),
         (Mode::Jsonlogic, _) => Ok((Method::Jsonlogic, "it was asked for")),
-        (Mode::Text | Mode::Regex, Query::Logic(_)) => {
+        (Mode::Semantic, Query::Text(_)) => Ok((Method::Semantic, "it was asked for")),
+        (Mode::Hybrid, Query::Text(_)) => Ok((Method::Hybrid, "it was asked for")),
+        (Mode::Text | Mode::Regex | Mode::Semantic | Mode::Hybrid, Query::Logic(_)) => {
             Err(refused(Reason::InvalidInput, "mode: an object is JSONLogic: say jsonlogic or auto"))
         }
         (Mode::Dql, _) => {
             Err(refused(Reason::InvalidInput, "mode: a Dataview query gives rows, not notes: give it to search_dql"))
-        }
-        (Mode::Semantic, _) => {
-            Err(refused(Reason::EmbeddingProviderError, "mode: there is no model for meanings here: say text"))
         }
     }
 }
@@ -228,15 +235,16 @@ fn delimited(text: &str) -> Option<(&str, &str)> {
 }
 
 impl Search<'_> {
-    async fn page(&self, way: Method) -> Result<Answer<PartialPage<Hit>>, Error> {
-        match way {
-            Method::Text => self.ranked().await,
+    /// A page, and by which method it was found: by words alone where meaning cannot count.
+    async fn page(&self, way: Method) -> Result<(Answer<PartialPage<Hit>>, Method), Error> {
+        let page = match way {
+            Method::Text | Method::Semantic | Method::Hybrid => return self.ranked(way).await,
             Method::Literal => {
                 let (query, root) = (self.text(self.words()?)?, self.root.to_owned());
                 let (case_sensitive, whole_word) = (false, false);
                 let (limit, cursor) = (self.limit, Given(self.cursor.clone()));
                 let arguments = search_text::Arguments { query, case_sensitive, whole_word, root, limit, cursor };
-                Ok(SearchText::run(self.context, arguments).await?.map(|page| page.map(Hit::of_text)))
+                SearchText::run(self.context, arguments).await?.map(|page| page.map(Hit::of_text))
             }
             Method::Regex => {
                 let written = self.words()?;
@@ -252,7 +260,7 @@ impl Search<'_> {
                     cursor,
                 };
                 let found = SearchRegex::run(self.context, arguments).await.map_err(of_query)?;
-                Ok(found.map(|page| page.map(Hit::of_regex)))
+                found.map(|page| page.map(Hit::of_regex))
             }
             Method::Jsonlogic => {
                 let logic = match self.query {
@@ -265,9 +273,10 @@ impl Search<'_> {
                 let (root, limit, cursor) = (self.root.to_owned(), self.limit, Given(self.cursor.clone()));
                 let arguments = search_jsonlogic::Arguments { logic, root, limit, cursor };
                 let found = SearchJsonlogic::run(self.context, arguments).await.map_err(of_query)?;
-                Ok(found.map(|page| page.map(Hit::of_logic)))
+                found.map(|page| page.map(Hit::of_logic))
             }
-        }
+        };
+        Ok((page, way))
     }
 
     /// The query, if it is not an object.
@@ -283,13 +292,15 @@ impl Search<'_> {
             .map_err(|cause| Error::bad_request(Reason::InvalidInput, format!("query: {cause}")).with("field", "query"))
     }
 
-    /// The most relevant notes for the words.
-    async fn ranked(&self) -> Result<Answer<PartialPage<Hit>>, Error> {
+    /// The most relevant notes for the words, or their meaning.
+    async fn ranked(&self, way: Method) -> Result<(Answer<PartialPage<Hit>>, Method), Error> {
         let query = self.text(self.words()?)?;
-        let of = number_of(&(SearchVault::INFO.name, &query, self.root));
+        let of = number_of(&(SearchVault::INFO.name, &query, self.root, way));
         let (limit, overflow) = clamped(self.limit);
         let listing = Listing::in_root(self.context, Root::of("root", self.root)?, limit, of, self.context.limits);
-        let request = ranking::Request { expression: Expression::parse(query.as_str())?, listing };
+        let asked = Asked::new(self.context, query.as_str(), way == Method::Semantic);
+        let meaning = (way != Method::Text).then_some(asked);
+        let request = ranking::Request { expression: Expression::parse(query.as_str())?, listing, meaning };
         let cursor: Option<ranking::Cursor> =
             self.cursor.as_ref().map(|cursor| cursor::decode(cursor.as_str())).transpose()?;
         if cursor.as_ref().is_some_and(|cursor| cursor.of != of) {
@@ -299,23 +310,29 @@ impl Search<'_> {
         let generation = cursor.as_ref().map(|cursor| cursor.generation);
         let answer =
             cursor::read(self.context, generation, |view| ranking::page(view, &request, cursor.as_ref())).await?;
-        Ok(answer.map(|Results { results, cursor, partial, .. }| {
+        let way = match answer.value.mode_used {
+            Some("semantic") => Method::Semantic,
+            Some("hybrid") => Method::Hybrid,
+            _ => Method::Text,
+        };
+        let page = answer.map(|Results { results, cursor, partial, .. }| {
             let notes = results.into_iter().filter_map(|found| match found {
-                SearchResult::Note(note) => Some(Hit::of_note(note)),
+                SearchResult::Note(note) => Some(Hit::of_note(note, way)),
                 SearchResult::Line(_) => None,
             });
             let items: Vec<Hit> = notes.collect();
             let total_count = (is_first && cursor.is_none() && partial.is_none()).then_some(items.len());
             PartialPage { page: Page { items, cursor, overflow, total_count }, partial }
-        }))
+        });
+        Ok((page, way))
     }
 }
 
 impl Hit {
-    fn of_note(note: super::Note) -> Self {
+    fn of_note(note: super::Note, mode_used: Method) -> Self {
         let super::Note { path, score, anchor, snippet, line, .. } = note;
         let chunk_id = Some(format!("{path}{}", anchor.unwrap_or_default()));
-        Self { chunk_id, path, score, mode_used: Method::Text, snippet: Some(snippet), line: Some(line) }
+        Self { chunk_id, path, score, mode_used, snippet: Some(snippet), line: Some(line) }
     }
 
     fn of_text(found: TextMatch) -> Self {

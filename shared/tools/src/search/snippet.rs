@@ -125,6 +125,15 @@ impl SearchedWords {
     }
 }
 
+/// The first of these lines that is no heading and not empty, of those that begin with line `first`; else the first of them.
+pub(crate) fn first_of(text: &str, (first, lines): (u32, u32)) -> Snippet {
+    let mut all = text.lines().enumerate().skip(first as usize).take(lines as usize);
+    let begin = all.clone().next();
+    let found = all.find(|(_, line)| !line.trim().is_empty() && !line.starts_with('#')).or(begin);
+    let (line, text) = found.unwrap_or_default();
+    Snippet { line, text: quote(text, 0) }
+}
+
 /// The end of the frontmatter, if there is one.
 fn body(text: &str) -> usize {
     let is_fenced = text.starts_with("---\n") || text.starts_with("---\r\n");

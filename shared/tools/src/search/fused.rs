@@ -1,0 +1,111 @@
+//! Notes by their words and by their meaning: the normalised scores of both, added (convex fusion).
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use atlas_ops::error::Error;
+use atlas_ops::read::index::{DocumentRef, Index};
+
+use crate::search::closer::Close;
+use crate::search::nearest::Near;
+use crate::search::scores::NONE;
+
+/// The part of a score that is by meaning.
+const MEANING: f32 = 0.35;
+
+/// Notes, best first: some that were looked at closely, before or among the rest.
+pub(crate) struct Fused {
+    best: VecDeque<Close>,
+    /// Those of them that may come again in the rest.
+    seen: HashSet<DocumentRef>,
+    /// What scores of the rest are worth here; [`None`] if they come after all of the best.
+    factor: Option<f32>,
+    /// The next of the rest.
+    held: Option<Close>,
+}
+
+impl Fused {
+    /// Notes by their words.
+    pub(crate) fn by_words(best: Vec<Close>) -> Self {
+        Self { best: best.into(), seen: HashSet::new(), factor: None, held: None }
+    }
+
+    /// Notes by their meaning alone.
+    pub(crate) fn by_meaning(index: &Index, nearest: &[Near]) -> Result<Self, Error> {
+        let mut best = Vec::new();
+        let mut known = HashSet::new();
+        for near in nearest {
+            if known.insert(near.document) {
+                let close = Close::new(near.similarity, near.document, index.path(near.document)?);
+                best.push(Close { by_meaning: near.similarity, lines: Some(near.lines), ..close });
+            }
+        }
+        Ok(Self::by_words(best))
+    }
+
+    /// Notes by both: `best` by their words, in which `words` has the scores of all, by segment and document; and the nearest by meaning. With
+    /// `only_words` a note without the words is left out.
+    pub(crate) fn new(
+        index: &Index,
+        best: Vec<Close>,
+        words: &[Vec<f32>],
+        nearest: &[Near],
+        only_words: bool,
+    ) -> Result<Self, Error> {
+        let most = best.iter().map(|close| close.score).fold(0.0f32, f32::max);
+        let factor = if most > 0.0 { (1.0 - MEANING) / most } else { 0.0 };
+        let top = nearest.first().map_or(0.0, |near| near.similarity);
+        let bottom = nearest.iter().map(|near| near.similarity).fold(top, f32::min);
+        let share = |similarity: f32| if top > bottom { (similarity - bottom) / (top - bottom) } else { 1.0 };
+        let mut by_document: HashMap<DocumentRef, &Near> = HashMap::new();
+        for near in nearest {
+            by_document.entry(near.document).or_insert(near);
+        }
+        let mut all = best;
+        let mut seen: HashSet<DocumentRef> = all.iter().map(|close| close.document).collect();
+        for near in nearest {
+            if !seen.contains(&near.document) {
+                let DocumentRef { segment, document } = near.document;
+                let score = words.get(segment).and_then(|of_segment| of_segment.get(document as usize)).copied();
+                let score = score.filter(|score| *score > NONE);
+                if let Some(score) = score.or((!only_words).then_some(0.0)) {
+                    seen.insert(near.document);
+                    all.push(Close::new(score, near.document, index.path(near.document)?));
+                }
+            }
+        }
+        for close in &mut all {
+            for part in [&mut close.score, &mut close.by_passage, &mut close.by_name, &mut close.by_links] {
+                *part *= factor;
+            }
+            if let Some(near) = by_document.get(&close.document) {
+                close.by_meaning = MEANING * share(near.similarity);
+                close.lines = Some(near.lines);
+                close.score += close.by_meaning;
+            }
+        }
+        all.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.path.cmp(&other.path)));
+        Ok(Self { best: all.into(), seen, factor: Some(factor), held: None })
+    }
+
+    /// The next note, of which `rest` gives those that were not looked at, best first.
+    pub(crate) fn next(
+        &mut self,
+        rest: &mut impl FnMut() -> Result<Option<Close>, Error>,
+    ) -> Result<Option<Close>, Error> {
+        let Some(factor) = self.factor else {
+            return self.best.pop_front().map_or_else(rest, |close| Ok(Some(close)));
+        };
+        while self.held.is_none()
+            && let Some(close) = rest()?
+        {
+            if !self.seen.contains(&close.document) {
+                self.held = Some(Close { score: close.score * factor, ..close });
+            }
+        }
+        let takes_best = match (self.best.front(), &self.held) {
+            (Some(best), Some(held)) => best.score >= held.score,
+            (best, _) => best.is_some(),
+        };
+        Ok(if takes_best { self.best.pop_front() } else { self.held.take() })
+    }
+}

@@ -1,0 +1,71 @@
+//! The vector of a query, by the model that made the vectors of the vault.
+
+use atlas_embeddings::Vector;
+use atlas_mirror::{Embeddings, Mirror, Snapshot};
+use atlas_ops::error::{Code, Error, Reason};
+use atlas_ops::operation::Context;
+
+/// A question by its meaning.
+pub(crate) struct Asked<'a> {
+    mirror: &'a Mirror,
+    text: &'a str,
+    /// Whether only its meaning counts; else its words count too.
+    pub(crate) is_alone: bool,
+}
+
+/// The vector of a question, or why there is none.
+pub(crate) enum Meaning {
+    /// The vector, of length 0 if the model knows no word of the question.
+    Vector(Vector),
+    /// Why there is none, to be told.
+    None(String),
+}
+
+const NO_MODEL: &str = "the vault has no embedding model, so notes were found by words only";
+
+impl<'a> Asked<'a> {
+    /// The question `text`.
+    pub(crate) fn new(context: &'a Context<'_>, text: &'a str, is_alone: bool) -> Self {
+        Self { mirror: &context.vault.mirror, text, is_alone }
+    }
+
+    /// Its vector.
+    ///
+    /// # Errors
+    /// `embedding_provider_error` when only its meaning counts and there is no model, or it fails.
+    pub(crate) async fn vector(&self, snapshot: &Snapshot) -> Result<Meaning, Error> {
+        let Some(embeddings) = &snapshot.manifest().embeddings else {
+            return if self.is_alone { Err(no_model()) } else { Ok(Meaning::None(NO_MODEL.to_owned())) };
+        };
+        match embed(self.mirror, embeddings, self.text).await {
+            Ok(vector) => Ok(Meaning::Vector(vector)),
+            Err(error) if self.is_alone => Err(error),
+            Err(error) => Ok(Meaning::None(format!("{}; notes were found by words only", error.message))),
+        }
+    }
+}
+
+/// The vector of `text` by the model of the vault.
+///
+/// # Errors
+/// `embedding_provider_error` when the model gives none.
+pub(crate) async fn embed(mirror: &Mirror, embeddings: &Embeddings, text: &str) -> Result<Vector, Error> {
+    if embeddings.stored.is_none() {
+        return Err(refused(format!("the model {} is not in the store", embeddings.model), None));
+    }
+    let vectors = mirror.embed(embeddings, &[text]).await;
+    let vectors = vectors.map_err(|error| {
+        refused(format!("the embedding model {} cannot be used", embeddings.model), Some(error.to_string()))
+    })?;
+    vectors.into_iter().next().ok_or_else(|| refused("the embedding model gives no vector".to_owned(), None))
+}
+
+/// The error of a vault without a model.
+pub(crate) fn no_model() -> Error {
+    let message = "there is no embedding model for this vault: search by words (search, mode text), or add a model with `atlas model add`";
+    Error::bad_request(Reason::EmbeddingProviderError, message)
+}
+
+fn refused(message: String, internal: Option<String>) -> Error {
+    Error { internal, ..Error::new(Code::Unavailable, Reason::EmbeddingProviderError, message) }
+}
