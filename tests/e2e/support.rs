@@ -6,6 +6,7 @@ pub mod costs;
 pub mod damage;
 pub mod deployment;
 pub mod generated;
+pub mod models;
 pub mod note_calls;
 pub mod obsidian;
 pub mod programs;

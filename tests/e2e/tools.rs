@@ -18,6 +18,7 @@ mod graph;
 mod knowledge;
 mod link_tools;
 mod links;
+mod meaning;
 mod memory;
 mod note_parts;
 mod note_tools;

@@ -68,8 +68,7 @@ pub fn passages(path: &VaultPath, text: &str) -> Vec<Passage> {
             continue;
         }
         let is_full = |piece: &Piece| {
-            piece.has_words
-                && (piece.text.len() + line.len() > FULL || (begins && piece.text.len() >= SHORT))
+            piece.has_words && (piece.text.len() + line.len() > FULL || (begins && piece.text.len() >= SHORT))
         };
         if let Some(piece) = open.take_if(|piece| is_full(piece)) {
             found.extend(piece.close(name, at));

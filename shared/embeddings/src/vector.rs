@@ -36,9 +36,10 @@ impl Vector {
     /// The signs of its numbers.
     #[must_use]
     pub fn code(&self) -> Code {
-        let bits = self.0.chunks(8).map(|values| {
-            values.iter().enumerate().fold(0, |byte, (bit, value)| byte | u8::from(*value > 0.0) << bit)
-        });
+        let bits = self
+            .0
+            .chunks(8)
+            .map(|values| values.iter().enumerate().fold(0, |byte, (bit, value)| byte | u8::from(*value > 0.0) << bit));
         Code(bits.collect())
     }
 

@@ -236,7 +236,10 @@ pub(crate) fn next_manifest(
         }
         (None, head) => head.and_then(|head| head.manifest.embeddings.clone()),
     };
-    let entry_of = |new: &NewVectors, id| Some(VectorEntry { id, layout: new.layout }).filter(|entry| entry.is_sound(embeddings.as_ref().map(|model| model.dimensions)));
+    let entry_of = |new: &NewVectors, id| {
+        Some(VectorEntry { id, layout: new.layout })
+            .filter(|entry| entry.is_sound(embeddings.as_ref().map(|model| model.dimensions)))
+    };
     for ((segment, new), id) in derived.vectors.iter().zip(uploaded.vectors) {
         if let Some(entry) = segments.iter_mut().find(|entry| entry.id == *segment) {
             entry.vectors = entry_of(new, id);

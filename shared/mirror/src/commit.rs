@@ -233,7 +233,8 @@ impl Mirror {
         let deleted = segment.deleted.iter().copied().collect();
         let vectors = segment.vectors.as_ref().map(|new| self.upload_object(attempts, &new.bytes));
         let vectors = async { OptionFuture::from(vectors).await.transpose() };
-        try_join3(self.upload_object(attempts, &segment.bytes), self.upload_tombstones(attempts, deleted), vectors).await
+        try_join3(self.upload_object(attempts, &segment.bytes), self.upload_tombstones(attempts, deleted), vectors)
+            .await
     }
 
     /// The tombstones of segment `index` of `head` together with `more`.

@@ -217,8 +217,11 @@ impl Mirror {
         let mut vectors = self.embed(embeddings, &texts).await?.into_iter();
         let mut writer = VectorWriter::new(embeddings.dimensions);
         for passages in &of_documents {
-            let of_document: Vec<StoredVector> =
-                passages.iter().zip(vectors.by_ref()).map(|(passage, vector)| of_passage(passage, stored(&vector))).collect();
+            let of_document: Vec<StoredVector> = passages
+                .iter()
+                .zip(vectors.by_ref())
+                .map(|(passage, vector)| of_passage(passage, stored(&vector)))
+                .collect();
             writer.push(Some(&of_document));
         }
         let built = writer.finish().map_err(|error| MirrorError::conflict(error.to_string()))?;
@@ -315,7 +318,8 @@ impl ChangeSet for Change {
         let is_other = now != self.embeddings.as_ref().map(|embeddings| embeddings.id);
         // Segments that were merged meanwhile carry what they had; the rest is done the next time.
         let is_live = |id: &SegmentId| head.segments().iter().any(|entry| entry.id == *id);
-        let vectors: Vec<_> = self.vectors.iter().filter(|(id, _)| is_live(id)).map(|(id, new)| (*id, new.clone())).collect();
+        let vectors: Vec<_> =
+            self.vectors.iter().filter(|(id, _)| is_live(id)).map(|(id, new)| (*id, new.clone())).collect();
         if vectors.is_empty() && !is_other {
             return Ok(Attempt::nothing(()));
         }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use atlas_segment::vectors::{StoredVector, VectorLayout, of_document};
 use atlas_segment::Part;
+use atlas_segment::vectors::{StoredVector, VectorLayout, of_document};
 use bytes::Bytes;
 
 use crate::error::MirrorError;

@@ -5,16 +5,16 @@
 use std::collections::{HashMap, HashSet};
 
 use atlas_segment::code::Code;
-use atlas_segment::vectors::{StoredVector, VectorWriter};
 use atlas_segment::record::{Kind, TextSpan};
+use atlas_segment::vectors::{StoredVector, VectorWriter};
 use atlas_segment::{Body, Document, PartRef, Record, SectionName, SegmentsBuilder};
 use atlas_vault::VaultPath;
 use bytes::Bytes;
 
 use crate::change::{Derived, DroppedSegment, NewSegment};
 use crate::error::MirrorError;
-use crate::id::SegmentId;
 use crate::held_vectors::HeldVectors;
+use crate::id::SegmentId;
 use crate::manifest::SegmentEntry;
 use crate::snapshot::Snapshot;
 use crate::vectors::{Embeddings, NewVectors};
@@ -274,7 +274,15 @@ mod tests {
         };
         let layout = build(&[held], None).unwrap().remove(0).layout;
         let deleted = Tombstones::Inline(DocumentSet::default());
-        SegmentEntry { id: SegmentId::from(Id::random().unwrap()), generation: 1, bytes, layout, replaces: 0, vectors: None, deleted }
+        SegmentEntry {
+            id: SegmentId::from(Id::random().unwrap()),
+            generation: 1,
+            bytes,
+            layout,
+            replaces: 0,
+            vectors: None,
+            deleted,
+        }
     }
 
     proptest! {

@@ -94,7 +94,8 @@ impl Mirror {
     /// Drops what this process holds of the segments of `snapshot`, and what it knows of the head. Nothing is lost: it is fetched again.
     pub fn forget(&self, snapshot: &Snapshot) -> Forgotten {
         *self.shared.head.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        let ids = snapshot.segments().iter().flat_map(|entry| [Some(entry.id), entry.vectors.map(|vectors| vectors.id)]);
+        let ids =
+            snapshot.segments().iter().flat_map(|entry| [Some(entry.id), entry.vectors.map(|vectors| vectors.id)]);
         self.shared.cache.forget(&ids.flatten().collect())
     }
 

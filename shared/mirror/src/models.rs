@@ -127,8 +127,7 @@ impl Mirror {
         // Other calls may empty what is kept meanwhile, so this one has what it needs itself.
         let mut rows = loaded.rows().clone();
         let missing = loaded.model.missing(&tokens, &rows);
-        let wants: Vec<Span> =
-            missing.iter().map(|(_, range)| Span { object: 0, range: range.clone() }).collect();
+        let wants: Vec<Span> = missing.iter().map(|(_, range)| Span { object: 0, range: range.clone() }).collect();
         let requests = ranges::plan(&wants, self.shared.options.max_requests);
         let bodies = requests.iter().map(|request| self.fetch_model(embeddings, request).boxed());
         let bodies: Vec<_> = bodies.collect();

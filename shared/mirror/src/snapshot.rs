@@ -203,8 +203,10 @@ impl Snapshot {
     ///
     /// # Errors As [`load`](Self::load).
     pub async fn fetch(&self, wants: &[(usize, Range<u64>)]) -> Result<Vec<Bytes>, MirrorError> {
-        let spans: Vec<Span> =
-            wants.iter().map(|(segment, range)| Span { object: Object::segment(*segment).0, range: range.clone() }).collect();
+        let spans: Vec<Span> = wants
+            .iter()
+            .map(|(segment, range)| Span { object: Object::segment(*segment).0, range: range.clone() })
+            .collect();
         self.fetch_spans(&spans).await
     }
 

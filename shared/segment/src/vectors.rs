@@ -153,8 +153,7 @@ impl VectorTable {
         let damaged = || FormatError::damaged(SectionName::Vectors, "the content of the table is inconsistent");
         let table = frame::unpack(part, SectionName::Vectors, MAX_TABLE_BYTES)?;
         let mut rest = table.as_slice();
-        let mut number =
-            || varint::read(&mut rest).and_then(|number| u32::try_from(number).ok()).ok_or_else(damaged);
+        let mut number = || varint::read(&mut rest).and_then(|number| u32::try_from(number).ok()).ok_or_else(damaged);
         let documents = number()?;
         if documents as usize > table.len() {
             return Err(damaged());

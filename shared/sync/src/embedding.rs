@@ -41,7 +41,8 @@ pub(crate) async fn embed_waiting(
     embedder: &Embedder,
     progress: &dyn Progress,
 ) -> Result<Embedded, SyncError> {
-    let Some(embeddings) = newest.manifest().embeddings.as_ref().filter(|embeddings| embeddings.stored.is_some()) else {
+    let Some(embeddings) = newest.manifest().embeddings.as_ref().filter(|embeddings| embeddings.stored.is_some())
+    else {
         return Ok(Embedded::default());
     };
     if !newest.waits_for_vectors() {
@@ -76,8 +77,7 @@ impl Embedder {
         let dimensions = embeddings.dimensions as usize;
         let known = kept.as_deref().map(|path| read(path, dimensions)).unwrap_or_default();
         let keeper = Keeper { progress, file: Mutex::new(kept.as_deref().and_then(open)) };
-        let (embedded, failure) =
-            mirror.embed_lacking(&self.info(), embeddings, model, known, &keeper).await?;
+        let (embedded, failure) = mirror.embed_lacking(&self.info(), embeddings, model, known, &keeper).await?;
         if let Some(path) = kept.filter(|_| failure.is_none())
             && let Err(error) = fs::remove_file(&path)
             && error.kind() != std::io::ErrorKind::NotFound

@@ -242,8 +242,7 @@ async fn embed(
     after: &Snapshot,
     progress: &dyn Progress,
 ) -> Result<Embedded, SyncError> {
-    let embedder =
-        Embedder { author: options.author.clone(), time: options.began, state: Some(options.state.clone()) };
+    let embedder = Embedder { author: options.author.clone(), time: options.began, state: Some(options.state.clone()) };
     embedding::embed_waiting(mirror, after, &embedder, progress).await
 }
 

@@ -1,4 +1,4 @@
-//! Information about a deployment and its vaults, in obsidian-tc's form. There are no embeddings and no database: the
+//! Information about a deployment and its vaults, in obsidian-tc's form. There is no database: the
 //! fields about them are null.
 
 pub mod generate_uri;
@@ -33,7 +33,7 @@ pub struct VaultState {
     path: String,
     /// Whether it is read-only.
     read_only: bool,
-    /// Always null: nothing is embedded.
+    /// Who runs the embedding model: `static` for one in the store; null if there is none.
     embeddings_provider: Option<String>,
     /// The number of chunks of its index: some 4 kB of text each, or several short notes; null if nothing is published.
     chunk_count: Option<u64>,
@@ -52,7 +52,7 @@ impl VaultState {
             name: vault.name().to_owned(),
             path: format!("vaults/{}", vault.id),
             read_only: vault.is_read_only(),
-            embeddings_provider: None,
+            embeddings_provider: head.and_then(|head| Some(head.manifest().embeddings.as_ref()?.provider.clone())),
             chunk_count: head.map(|head| head.segments().iter().map(|segment| u64::from(segment.layout.chunks)).sum()),
             last_synced_at: head.map(|head| head.manifest().time),
             generation: head.map(|head| head.generation()),

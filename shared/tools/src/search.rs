@@ -395,7 +395,8 @@ impl Arguments {
         match needless.into_iter().find(|(_, is_given)| *is_given) {
             None => Ok(()),
             Some((field, _)) => {
-                let message = format!("{field}: leave it out where notes are found by words, or say mode regex or literal");
+                let message =
+                    format!("{field}: leave it out where notes are found by words, or say mode regex or literal");
                 Err(Error::bad_request(Reason::ValidationError, message).with("field", field))
             }
         }

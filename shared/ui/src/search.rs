@@ -17,7 +17,7 @@ use crate::{links, response};
 /// Most results, and most tags to choose from.
 const MOST: u64 = 30;
 const MOST_TAGS: u64 = 14;
-const MODES: [(&str, &str); 3] = [("text", "Words"), ("literal", "Exact text"), ("regex", "Regular expression")];
+const MODES: [(&str, &str); 3] = [("hybrid", "Words"), ("literal", "Exact text"), ("regex", "Regular expression")];
 
 /// The page.
 pub(crate) async fn page(visit: Visit) -> Response {
@@ -52,7 +52,7 @@ fn problem(error: &Error) -> Markup {
 
 async fn found(visit: &Visit) -> Result<Markup, Error> {
     let (query, folder) = (visit.parameter("q"), visit.parameter("folder"));
-    let mode = MODES.iter().find(|(name, _)| *name == visit.parameter("mode")).map_or("text", |(name, _)| name);
+    let mode = MODES.iter().find(|(name, _)| *name == visit.parameter("mode")).map_or("hybrid", |(name, _)| name);
     if query.trim().is_empty() && folder.is_empty() {
         return Ok(html! {
             p.hint { "Words find notes, best first. " code { "\"a phrase\"" } ", " code { "tag:name" } ", " code { "path:text" } ", " code { "-without" } ". The arrow keys go through the results, " kbd { "/" } " comes back here." }
@@ -60,7 +60,7 @@ async fn found(visit: &Visit) -> Result<Markup, Error> {
     }
     // A folder alone lists what is in it.
     let (query, mode) = if query.trim().is_empty() { ("^", "regex") } else { (query, mode) };
-    let asked = if mode == "text" { begun(query) } else { query.to_owned() };
+    let asked = if mode == "hybrid" { begun(query) } else { query.to_owned() };
     let call = given([
         ("query", Some(asked.into())),
         ("mode", Some(mode.into())),

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::agent::listed;
 use crate::support::deployment::Deployment;
+use crate::support::models;
 use crate::support::random;
 use crate::support::reading::{arguments_of, is_about_a_path, reading};
 use crate::support::tokens::{SECRET, bearer, send, token, token_of};
@@ -169,6 +170,15 @@ fn questions() -> Vec<(&'static str, Value, Option<&'static str>)> {
         arguments["limit"] = 2.into();
         questions.push((name, arguments, Some("items")));
     }
+    for query in ["tide", "mooring", "captain of the haven", "horse -tide", "\"berth ledger\""] {
+        for mode in ["text", "hybrid", "semantic"] {
+            let asked = json!({ "query": query, "mode": mode, "limit": 2, "explain": true });
+            questions.push(("search", asked, Some("results")));
+        }
+        questions.push(("search_semantic", json!({ "query": query, "k": 7 }), None));
+        questions.push(("vault_graph_search", json!({ "query": query, "final_top_k": 9 }), None));
+        questions.push(("search_vault", json!({ "query": query, "mode": "semantic", "limit": 2 }), Some("items")));
+    }
     for (query, mode) in [("tide", "literal"), ("z.bra", "regex"), ("^## ", "regex"), ("[[", "literal")] {
         questions.push((
             "search",
@@ -276,6 +286,12 @@ async fn compare(
         || Acl::new(&serde_json::from_value(acl.clone()).unwrap()).unwrap().reader(caller(held).scopes()).is_some();
     let all_is_open = if is_replaced && hides { json!({ "readPaths": ["**"] }) } else { json!({}) };
     let whole = World::of(&shown, &all_is_open, caller(held)).await;
+    // Half of the vaults have an embedding model.
+    if steps.len() > 1 {
+        for world in [&restricted, &whole] {
+            models::add(&world.atlas.vault(None).unwrap().mirror, 3).await;
+        }
+    }
     for (name, arguments, pages) in questions() {
         let told = async |world: &World| match pages {
             Some(field) => Value::from(world.pages(name, arguments.clone(), field).await),

@@ -40,8 +40,8 @@ async fn each_call_is_answered_as_its_schemas_say_or_refused_with_its_code() {
     }
 }
 
-/// Calls that succeed only elsewhere: over a bucket, and where a call waits.
-const ELSEWHERE: [&str; 2] = ["upload_attachment", "refuse"];
+/// Calls that succeed only elsewhere: over a bucket, where a call waits, and where there is an embedding model.
+const ELSEWHERE: [&str; 5] = ["upload_attachment", "refuse", "search_semantic", "vault_graph_search", "find_similar"];
 
 #[test]
 fn each_operation_has_a_good_call_and_a_bad_one() {

@@ -11,7 +11,7 @@ use crate::support::deployment::Deployment;
 use crate::support::reading::{arguments_of, reading};
 
 /// Those that return texts, or what only texts tell: where in a note its tags and links stand, and what links show.
-const OF_TEXTS: [&str; 32] = [
+const OF_TEXTS: [&str; 35] = [
     "atlas_pack",
     "bundle_files",
     "bundle_folder",
@@ -19,6 +19,7 @@ const OF_TEXTS: [&str; 32] = [
     "connector_search",
     "context_current",
     "find",
+    "find_similar",
     "get_entity",
     "get_note_tags",
     "get_outgoing_links",
@@ -39,9 +40,11 @@ const OF_TEXTS: [&str; 32] = [
     "read_table",
     "search",
     "search_regex",
+    "search_semantic",
     "search_text",
     "search_vault",
     "suggest_links",
+    "vault_graph_search",
     "vault_search",
     "backlinks_search",
 ];

@@ -97,8 +97,7 @@ async fn add(mirror: &Mirror, folder: &Path, name: &str) -> Outcome {
     ));
     let embeddings = info.embeddings();
     let stored = StoreModel::new(mirror.clone(), embeddings.clone());
-    let (embedded, failure) =
-        embedder(now).embed(mirror, &embeddings, &stored, &*bar::start(false)).await?;
+    let (embedded, failure) = embedder(now).embed(mirror, &embeddings, &stored, &*bar::start(false)).await?;
     if let Some(error) = failure {
         return Err(format!("the notes are found as before, since {error}").into());
     }
@@ -128,7 +127,8 @@ fn read(folder: &Path) -> Result<StaticModel, Box<dyn Error>> {
     let tokenizer = read(&["tokenizer.json", "0_StaticEmbedding/tokenizer.json"])?;
     let tensors = read(&["model.safetensors", "0_StaticEmbedding/model.safetensors"])?;
     let config = read(&["config.json", "config_sentence_transformers.json"])?;
-    StaticModel::from_files(&tokenizer, &tensors, &config).map_err(|error| format!("{}: {error}", folder.display()).into())
+    StaticModel::from_files(&tokenizer, &tensors, &config)
+        .map_err(|error| format!("{}: {error}", folder.display()).into())
 }
 
 async fn list(mirror: &Mirror, as_json: bool) -> Outcome {

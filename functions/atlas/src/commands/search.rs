@@ -57,7 +57,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let matches = matches(&arguments.query, mode, arguments.ignore_case);
     let call = given([
         ("query", Some(arguments.query.as_str().into())),
-        ("mode", Some(mode.into())),
+        ("mode", Some(mode).filter(|_| is_lines).map(Value::from)),
         ("path_filter", arguments.glob.map(Value::from)),
         ("case", case.filter(|_| is_lines).map(Value::from)),
         ("context_lines", arguments.context.filter(|_| is_lines).map(Value::from)),

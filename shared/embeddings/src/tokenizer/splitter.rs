@@ -17,16 +17,16 @@ pub(super) fn split(splitters: &[Split], text: &str, is_first: bool, each: &mut 
         split(rest, word, std::mem::take(&mut at_begin), each);
     };
     match first {
-        Split::Bert => pieces(text, |c| if c.is_whitespace() { Class::Space } else { alone(is_punctuation(c)) }, &mut next),
+        Split::Bert => {
+            pieces(text, |c| if c.is_whitespace() { Class::Space } else { alone(is_punctuation(c)) }, &mut next)
+        }
         Split::WhitespaceSplit => {
             pieces(text, |c| if c.is_whitespace() { Class::Space } else { Class::Run(0) }, &mut next);
         }
         Split::Punctuation => pieces(text, |c| alone(is_punctuation(c)), &mut next),
-        Split::Whitespace => pieces(
-            text,
-            |c| if c.is_whitespace() { Class::Space } else { Class::Run(u8::from(is_word(c))) },
-            &mut next,
-        ),
+        Split::Whitespace => {
+            pieces(text, |c| if c.is_whitespace() { Class::Space } else { Class::Run(u8::from(is_word(c))) }, &mut next)
+        }
         Split::Digits { individual_digits: true } => pieces(text, |c| alone(c.is_numeric()), &mut next),
         Split::Digits { individual_digits: false } => {
             pieces(text, |c| Class::Run(u8::from(c.is_numeric())), &mut next);

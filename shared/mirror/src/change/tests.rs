@@ -34,7 +34,8 @@ fn info() -> CommitInfo {
 /// A state of segments 1, 2 and 3 with ten documents each, of which document 7 of segment 2 is deleted.
 fn state() -> State {
     let vault = "main".parse().unwrap();
-    let segment = |_| NewSegment { bytes: Bytes::new(), layout: layout(10), deleted: Vec::new(), replaces: 0, vectors: None };
+    let segment =
+        |_| NewSegment { bytes: Bytes::new(), layout: layout(10), deleted: Vec::new(), replaces: 0, vectors: None };
     let derived = Derived { segments: (0..3).map(segment).collect(), ..Derived::default() };
     let dead = Tombstones::Inline(DocumentSet::from_iter([7]));
     let ids = [(1, Tombstones::none()), (2, dead), (3, Tombstones::none())];
@@ -66,8 +67,13 @@ fn the_first_manifest_begins_a_lineage_and_the_next_carries_it() {
 #[test]
 fn what_was_merged_stands_where_its_inputs_stood() {
     let state = state();
-    let segment =
-        NewSegment { bytes: Bytes::from_static(b"merged"), layout: layout(19), deleted: Vec::new(), replaces: 0, vectors: None };
+    let segment = NewSegment {
+        bytes: Bytes::from_static(b"merged"),
+        layout: layout(19),
+        deleted: Vec::new(),
+        replaces: 0,
+        vectors: None,
+    };
     let dropped = vec![drop_of(1, 0), drop_of(2, 1)];
     let derived = Derived { segments: vec![segment], dropped, ..Derived::default() };
     assert_eq!(check(Some(&state.manifest), &derived), Ok(Vec::new()));

@@ -39,7 +39,15 @@ fn entries() -> impl Strategy<Value = SegmentEntry> {
                 crc32,
             }),
         };
-        SegmentEntry { id: Id::from_u128(id), generation, bytes: layout.bytes + 100, layout, replaces, vectors: None, deleted }
+        SegmentEntry {
+            id: Id::from_u128(id),
+            generation,
+            bytes: layout.bytes + 100,
+            layout,
+            replaces,
+            vectors: None,
+            deleted,
+        }
     })
 }
 
@@ -79,7 +87,7 @@ fn manifests() -> impl Strategy<Value = Manifest> {
 fn manifest() -> Manifest {
     Manifest {
         format: 1,
-                embeddings: None,
+        embeddings: None,
         vault: "main".parse().unwrap(),
         lineage: Id::from_u128(1),
         generation: 1,
@@ -115,7 +123,15 @@ fn entry(id: u128) -> SegmentEntry {
         record_pages: Default::default(),
         gram_pages: Default::default(),
     };
-    SegmentEntry { id: Id::from_u128(id), generation: 1, bytes: 120, layout, replaces: 0, vectors: None, deleted: Tombstones::none() }
+    SegmentEntry {
+        id: Id::from_u128(id),
+        generation: 1,
+        bytes: 120,
+        layout,
+        replaces: 0,
+        vectors: None,
+        deleted: Tombstones::none(),
+    }
 }
 
 proptest! {

@@ -69,7 +69,7 @@ reasons! {
     DqlError = "dql_error": "The Dataview query cannot be run.", "Change it as the message says.";
     EditRefused = "edit_refused": "The edit cannot be made in this note.", "Do what the message says.";
     ElicitRequired = "elicit_required": "A person has to confirm the call.", "Ask a person to approve it as the message says, then make the same call again.";
-    EmbeddingProviderError = "embedding_provider_error": "There is no model for meanings here.", "Search by words.";
+    EmbeddingProviderError = "embedding_provider_error": "The vault has no embedding model, or it fails.", "Search by words.";
     GenerationNotFound = "generation_not_found": "There is no such generation, or it is no longer kept.", "Ask for the note's history.";
     GlobInvalid = "glob_invalid": "A glob is invalid.", "Correct it as the message says.";
     HostNotAllowed = "host_not_allowed": "The server does not answer for this host name.", "Use one of its own names, or let the operator allow this one.";

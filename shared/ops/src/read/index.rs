@@ -171,7 +171,10 @@ impl Index {
                 passages: if want.passages { layout.passages()?.map(&mut add) } else { None },
                 linked: if want.links { layout.facts(SectionName::Linked)?.map(&mut add) } else { None },
                 anchors: if want.links { layout.facts(SectionName::Anchors)?.map(&mut add) } else { None },
-                vectors: entry.vectors.filter(|_| want.vectors).map(|of| [add(of.layout.table()), add(of.layout.codes())]),
+                vectors: entry
+                    .vectors
+                    .filter(|_| want.vectors)
+                    .map(|of| [add(of.layout.table()), add(of.layout.codes())]),
                 gram_pages: gram_pages.into_values().collect(),
                 record_pages,
             });

@@ -50,7 +50,8 @@ impl VectorWriter {
     pub fn push(&mut self, vectors: Option<&[StoredVector]>) {
         self.documents += 1;
         let fits = |vector: &StoredVector| {
-            vector.code.len() as u64 == code_bytes(self.dimensions) && vector.row.len() as u64 == row_bytes(self.dimensions)
+            vector.code.len() as u64 == code_bytes(self.dimensions)
+                && vector.row.len() as u64 == row_bytes(self.dimensions)
         };
         let is_in_order = |vectors: &[StoredVector]| {
             vectors.windows(2).all(|pair| matches!(pair, [one, next] if u64::from(one.line) + u64::from(one.lines) <= u64::from(next.line)))
@@ -97,8 +98,7 @@ impl VectorWriter {
             bytes.append(&mut frame::seal(page.to_vec()));
         }
         let table = u32::try_from(table.len()).map_err(|_| FormatError::TooLarge { what: "the number of vectors" })?;
-        let layout =
-            VectorLayout {
+        let layout = VectorLayout {
             bytes: bytes.len() as u64,
             dimensions: self.dimensions,
             rows: self.count,

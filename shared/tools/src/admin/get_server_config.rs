@@ -39,7 +39,7 @@ struct VaultSummary {
     id: String,
     /// Whether it is read-only.
     read_only: bool,
-    /// Always null: nothing is embedded.
+    /// Always null: each vault has an embedding model of its own, or none; see `get_vault`.
     embeddings_provider: Option<String>,
 }
 

@@ -29,7 +29,7 @@ pub struct Output {
     read_only: bool,
     /// The access list.
     acl: Lists,
-    /// Always null within: nothing is embedded.
+    /// The embedding model by which notes are found; null within if there is none.
     embeddings: Embeddings,
     /// The published state.
     cache: Published,
@@ -48,12 +48,12 @@ struct Lists {
     delete_paths: Option<Vec<String>>,
 }
 
-/// The provider of embeddings.
+/// An embedding model.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Embeddings {
-    /// Always null.
+    /// Who runs it: `static` for a model in the store.
     provider: Option<String>,
-    /// Always null.
+    /// Its name.
     model: Option<String>,
 }
 
@@ -88,13 +88,17 @@ impl Operation for GetVault {
         let VaultState { id, name, path, read_only, chunk_count, last_synced_at, generation, .. } =
             VaultState::of(context.vault, head.as_ref());
         let acl = context.vault.acl().config().clone();
+        let embeddings = head.as_ref().and_then(|head| head.manifest().embeddings.clone());
         let value = Output {
             id,
             name,
             path,
             read_only,
             acl: Lists { read_paths: acl.read_paths, write_paths: acl.write_paths, delete_paths: acl.delete_paths },
-            embeddings: Embeddings { provider: None, model: None },
+            embeddings: Embeddings {
+                provider: embeddings.as_ref().map(|embeddings| embeddings.provider.clone()),
+                model: embeddings.map(|embeddings| embeddings.model),
+            },
             cache: Published {
                 chunk_count,
                 last_synced_at,

@@ -133,11 +133,12 @@ async fn find(context: &Context<'_>, view: View, query: &str, most: usize) -> Re
     seeds.truncate(SEEDS);
     let reached = reached(context, &graph, &seeds)?;
     let expansion = expansion(&graph, &vector, &reached).await?;
-    let mut all: Vec<(f32, Near, Option<Reached>)> =
-        seeds.iter().map(|near| (near.similarity, *near, None)).collect();
-    all.extend(expansion.into_iter().map(|(near, reached)| {
-        (near.similarity * PER_HOP.powi(reached.hop.cast_signed()), near, Some(reached))
-    }));
+    let mut all: Vec<(f32, Near, Option<Reached>)> = seeds.iter().map(|near| (near.similarity, *near, None)).collect();
+    all.extend(
+        expansion
+            .into_iter()
+            .map(|(near, reached)| (near.similarity * PER_HOP.powi(reached.hop.cast_signed()), near, Some(reached))),
+    );
     let mut ranked = Vec::with_capacity(all.len());
     for (score, near, reached) in all {
         ranked.push((score, index.path(near.document)?, near, reached));
@@ -173,11 +174,7 @@ async fn find(context: &Context<'_>, view: View, query: &str, most: usize) -> Re
 
 /// The notes that links lead to from those of `seeds`, by the fewest links, from the best seed first. The caller sees all of them, and all
 /// between.
-fn reached(
-    context: &Context<'_>,
-    graph: &Graph,
-    seeds: &[Near],
-) -> Result<HashMap<DocumentRef, Reached>, Error> {
+fn reached(context: &Context<'_>, graph: &Graph, seeds: &[Near]) -> Result<HashMap<DocumentRef, Reached>, Error> {
     let network = graph.network(context)?;
     let mut known: HashSet<DocumentRef> = seeds.iter().map(|near| near.document).collect();
     let mut roots = HashSet::new();

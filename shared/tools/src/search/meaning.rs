@@ -8,7 +8,7 @@ use atlas_ops::operation::Context;
 /// A question by its meaning.
 pub(crate) struct Asked<'a> {
     mirror: &'a Mirror,
-    text: &'a str,
+    text: String,
     /// Whether only its meaning counts; else its words count too.
     pub(crate) is_alone: bool,
 }
@@ -24,9 +24,9 @@ pub(crate) enum Meaning {
 const NO_MODEL: &str = "the vault has no embedding model, so notes were found by words only";
 
 impl<'a> Asked<'a> {
-    /// The question `text`.
-    pub(crate) fn new(context: &'a Context<'_>, text: &'a str, is_alone: bool) -> Self {
-        Self { mirror: &context.vault.mirror, text, is_alone }
+    /// The question that a query for words asks.
+    pub(crate) fn new(context: &'a Context<'_>, query: &str, is_alone: bool) -> Self {
+        Self { mirror: &context.vault.mirror, text: plain(query), is_alone }
     }
 
     /// Its vector.
@@ -37,12 +37,21 @@ impl<'a> Asked<'a> {
         let Some(embeddings) = &snapshot.manifest().embeddings else {
             return if self.is_alone { Err(no_model()) } else { Ok(Meaning::None(NO_MODEL.to_owned())) };
         };
-        match embed(self.mirror, embeddings, self.text).await {
+        match embed(self.mirror, embeddings, &self.text).await {
             Ok(vector) => Ok(Meaning::Vector(vector)),
             Err(error) if self.is_alone => Err(error),
             Err(error) => Ok(Meaning::None(format!("{}; notes were found by words only", error.message))),
         }
     }
+}
+
+/// A query without what only a search for words understands.
+fn plain(query: &str) -> String {
+    let is_plain =
+        |word: &&str| !word.starts_with(['-', '#']) && !["tag:", "path:"].iter().any(|sign| word.starts_with(sign));
+    let words = query.split_whitespace().filter(is_plain);
+    let words = words.map(|word| word.trim_matches('"').trim_end_matches('*'));
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// The vector of `text` by the model of the vault.
@@ -68,4 +77,15 @@ pub(crate) fn no_model() -> Error {
 
 fn refused(message: String, internal: Option<String>) -> Error {
     Error { internal, ..Error::new(Code::Unavailable, Reason::EmbeddingProviderError, message) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_asked_without_signs() {
+        assert_eq!(plain("why \"high tides\" harb* -storm tag:sea path:log #x"), "why high tides harb");
+        assert_eq!(plain("tag:sea"), "");
+    }
 }

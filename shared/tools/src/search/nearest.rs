@@ -58,9 +58,8 @@ pub(crate) async fn nearest(
         let Some((table, _, layout)) = index.vectors(document.segment)? else { continue };
         for (_, row) in rows {
             let (page, range) = layout.row(*row);
-            let slot = *slots
-                .entry((document.segment, page.range.start))
-                .or_insert_with(|| wave.add(document.segment, page));
+            let slot =
+                *slots.entry((document.segment, page.range.start)).or_insert_with(|| wave.add(document.segment, page));
             places.push((*document, slot, range, table.lines(*row).unwrap_or_default()));
         }
     }

@@ -176,9 +176,9 @@ async fn fused(
 ) -> Result<Fused, Error> {
     let also: Vec<DocumentRef> = best.iter().map(|close| close.document).collect();
     let expression = &request.expression;
-    let is_any = request.listing.filter.is_none() && expression.paths.is_empty() && expression.excluded_paths.is_empty();
-    let nearest =
-        nearest(index, query, &also, |document| Ok(is_any || takes(request, &index.path(document)?))).await?;
+    let is_any =
+        request.listing.filter.is_none() && expression.paths.is_empty() && expression.excluded_paths.is_empty();
+    let nearest = nearest(index, query, &also, |document| Ok(is_any || takes(request, &index.path(document)?))).await?;
     if request.meaning.as_ref().is_some_and(|asked| asked.is_alone) {
         return Fused::by_meaning(index, &nearest);
     }

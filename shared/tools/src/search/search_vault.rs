@@ -12,9 +12,9 @@ use serde_json::{Map, Value};
 
 use super::expression::Expression;
 use super::lines::number_of;
+use super::meaning::Asked;
 use super::search_jsonlogic::{self, LogicMatch, SearchJsonlogic};
 use super::search_regex::{self, RegexMatch, SearchRegex};
-use super::meaning::Asked;
 use super::search_text::{self, SearchText, TextMatch};
 use super::{Listing, Output as Results, SearchResult, ranking};
 

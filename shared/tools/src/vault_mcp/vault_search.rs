@@ -62,7 +62,8 @@ impl Operation for VaultSearch {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let filter = arguments.path_filter.as_ref().map(|filter| filter.map(at_any_depth));
-        let wanted = search::Arguments::of(arguments.query, Some(Mode::Regex), filter, Some(Bounded::nearest(MAX_LINES)));
+        let wanted =
+            search::Arguments::of(arguments.query, Some(Mode::Regex), filter, Some(Bounded::nearest(MAX_LINES)));
         let Answer { value: found, generation } = Search::run(context, wanted).await?;
         let line = |found| match found {
             SearchResult::Line(search::Line { path, line, text, .. }) => Some(Line { path, line, text }),

@@ -16,7 +16,7 @@ const NAMES: [(&str, &str); 29] = [
     ("cacheDir", NO_CACHE),
     ("maintenance", NO_CACHE),
     ("idempotencyReclaimSeconds", "a call that was cut short is finished by its repetition, whenever that comes"),
-    ("embeddings", NO_SERVICE),
+    ("embeddings", "`atlas model add` gives a vault its embedding model"),
     ("retrieval", NO_SERVICE),
     ("experiential", NO_SERVICE),
     ("plur.command", "no program is run here; `plur.endpoint` names a service"),

@@ -6,8 +6,8 @@ use atlas_mirror::{NewSegment, Snapshot};
 use atlas_segment::Kind;
 use atlas_vault::VaultPath;
 
-use crate::operation::Context;
 use super::{Content, NewDocument};
+use crate::operation::Context;
 
 /// Most bytes of text that are embedded by a call.
 const MAX_BYTES: usize = 256 << 10;

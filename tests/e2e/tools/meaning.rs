@@ -1,0 +1,246 @@
+//! Finding by meaning: `search` in its modes, `search_semantic`, `find_similar` and `vault_graph_search`.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use atlas_embeddings::{EmbedError, EmbeddingModel, Purpose, Vector};
+use atlas_mirror::{Embeddings, Hash, Mirror};
+use serde_json::{Value, json};
+
+use crate::support::models;
+use crate::support::world::{World, caller};
+
+const NOTES: [(&str, &str); 5] = [
+    ("Harbour.md", "# Harbour\n\nThe harbour has a quay.\n"),
+    ("Safety.md", "# Safety\n\nA backup is a copy. See [[Bread]].\n"),
+    ("Bread.md", "# Bread\n\nThe bakery has an oven and flour.\n\nSee [[Weather]].\n"),
+    ("Weather.md", "# Weather\n\nThe storm brings wind.\n"),
+    ("Empty.md", ""),
+];
+
+async fn world() -> World {
+    let world = World::open(&NOTES).await;
+    models::add(mirror(&world), 1).await;
+    world
+}
+
+fn mirror(world: &World) -> &Mirror {
+    &world.atlas.vault(None).unwrap().mirror
+}
+
+fn paths(answer: &Value, field: &str) -> Vec<String> {
+    answer[field].as_array().unwrap().iter().map(|item| item["path"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn notes_are_found_by_words_that_they_do_not_have() {
+    let world = world().await;
+    let found = world.ok("search", json!({ "query": "haven" })).await;
+    assert_eq!(found["results"][0]["path"], "Harbour.md", "{found}");
+    assert_eq!((&found["mode_used"], &found["results"][0]["line"]), (&json!("hybrid"), &json!(3)), "{found}");
+    assert_eq!(found["results"][0]["snippet"], "The harbour has a quay.");
+    let words = world.ok("search", json!({ "query": "haven", "mode": "text" })).await;
+    assert_eq!((words["results"].as_array().unwrap().len(), words.get("mode_used")), (0, None), "{words}");
+    let meant = world.ok("search", json!({ "query": "gale", "mode": "semantic", "explain": true })).await;
+    assert_eq!((&meant["results"][0]["path"], &meant["mode_used"]), (&json!("Weather.md"), &json!("semantic")));
+    assert!(meant["results"][0]["why"]["meaning"].as_f64().unwrap() > 0.5, "{meant}");
+    for mode in ["semantic", "hybrid", "auto"] {
+        let found = world.ok("search_vault", json!({ "query": "ledger", "mode": mode, "explain": true })).await;
+        let used = if mode == "semantic" { "semantic" } else { "hybrid" };
+        assert_eq!((&found["items"][0]["path"], &found["items"][0]["mode_used"]), (&json!("Safety.md"), &json!(used)));
+        assert_eq!(found["_explain"]["chosen"], used);
+    }
+    let filtered = world.ok("search", json!({ "query": "haven", "path_filter": "W*" })).await;
+    assert_eq!(paths(&filtered, "results"), ["Weather.md"]);
+    let required = world.ok("search", json!({ "query": "haven \"flour\"" })).await;
+    assert_eq!(paths(&required, "results"), ["Bread.md"], "a phrase is required all the same");
+}
+
+#[tokio::test]
+async fn pages_of_notes_by_meaning_are_one_list() {
+    let world = world().await;
+    for mode in ["hybrid", "semantic"] {
+        let all = world.ok("search", json!({ "query": "the storm and the oven", "mode": mode, "limit": 50 })).await;
+        let paged = world
+            .pages("search", json!({ "query": "the storm and the oven", "mode": mode, "limit": 1 }), "results")
+            .await;
+        assert_eq!(json!(paged), all["results"], "{mode}");
+        let scores: Vec<f64> = paged.iter().map(|found| found["score"].as_f64().unwrap()).collect();
+        assert!(scores.windows(2).all(|pair| pair[0] >= pair[1]), "{mode}: {scores:?}");
+    }
+}
+
+#[tokio::test]
+async fn passages_are_found_with_their_texts() {
+    let world = world().await;
+    let found = world.ok("search_semantic", json!({ "query": "mooring", "k": 2 })).await;
+    let first = &found["items"][0];
+    assert_eq!((&first["chunk_id"], &first["embedding_model"]), (&json!("Harbour.md:1"), &json!("words-1")), "{found}");
+    assert_eq!(first["content"], "# Harbour\n\nThe harbour has a quay.");
+    assert_eq!(found["items"].as_array().unwrap().len(), 2);
+    let some =
+        world.ok("search_semantic", json!({ "query": "mooring", "min_score": 0.6, "return_content": false })).await;
+    assert_eq!((paths(&some, "items"), some["items"][0].get("content")), (vec!["Harbour.md".to_owned()], None));
+    assert_eq!(world.ok("search_semantic", json!({ "query": "mooring", "root": "log" })).await["items"], json!([]));
+    assert_eq!(world.ok("search_semantic", json!({ "query": "xyzzy" })).await["items"], json!([]), "no known word");
+    assert_eq!(world.refused("search_semantic", json!({ "query": "x", "min_score": 2 })).await, "invalid_input");
+    let similar = world.ok("find_similar", json!({ "path": "Weather.md", "limit": 1 })).await;
+    assert_eq!(similar["items"].as_array().unwrap().len(), 1, "{similar}");
+    assert_ne!(similar["items"][0]["path"], "Weather.md");
+    assert_eq!(world.refused("find_similar", json!({ "path": "None.md" })).await, "note_not_found");
+}
+
+#[tokio::test]
+async fn links_bring_notes_from_what_was_found() {
+    let more: Vec<(String, String)> =
+        (0..40).map(|n| (format!("more/{n}.md"), "The bakery and the harbour.".to_owned())).collect();
+    let notes: BTreeMap<String, String> = NOTES
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+        .chain(more)
+        .chain([("Log.md".to_owned(), "A gale from the port to the harbour. [[Safety]]".to_owned())])
+        .collect();
+    let open = World::of(&[notes.clone()], &json!({}), caller(&[])).await;
+    models::add(mirror(&open), 1).await;
+    let found = open.ok("vault_graph_search", json!({ "query": "harbour", "final_top_k": 100 })).await;
+    let seeds = found["results"].as_array().unwrap().iter().filter(|found| found["source"] == "seed");
+    assert_eq!(seeds.count(), 30, "{found}");
+    let of = |found: &Value, path: &str| {
+        found["results"].as_array().unwrap().iter().find(|found| found["path"] == path).cloned().unwrap_or_default()
+    };
+    assert_eq!((&of(&found, "Harbour.md")["hop"], &of(&found, "Harbour.md")["via_edge"]), (&json!(0), &Value::Null));
+    let expanded: Vec<&Value> =
+        found["results"].as_array().unwrap().iter().filter(|found| found["source"] == "expansion").collect();
+    for one in &expanded {
+        assert!(one["hop"].as_u64().unwrap() >= 1 && one["via_edge"]["source_path"].is_string(), "{one}");
+        assert!(one["root_seed"].is_string() && one["via_edge"]["provenance"].is_null(), "{one}");
+    }
+    // Without the note between, there is no way: a hidden note is no bridge.
+    let hiding = json!({ "rules": [{ "glob": "Bread.md", "scopes": ["team:a"] }] });
+    let closed = World::of(&[notes], &hiding, caller(&[])).await;
+    models::add(mirror(&closed), 1).await;
+    let hidden = closed.ok("vault_graph_search", json!({ "query": "copy", "final_top_k": 100 })).await;
+    assert!(!hidden.to_string().contains("Bread.md"), "{hidden}");
+}
+
+#[tokio::test]
+async fn without_a_model_words_answer_and_meaning_says_why_not() {
+    let world = World::open(&NOTES).await;
+    for (name, arguments) in [
+        ("search", json!({ "query": "haven", "mode": "semantic" })),
+        ("search_vault", json!({ "query": "haven", "mode": "semantic" })),
+        ("search_semantic", json!({ "query": "haven" })),
+        ("vault_graph_search", json!({ "query": "haven" })),
+        ("find_similar", json!({ "path": "Bread.md" })),
+    ] {
+        assert_eq!(world.refused(name, arguments).await, "embedding_provider_error", "{name}");
+    }
+    let said = world.ok("search", json!({ "query": "oven", "mode": "hybrid" })).await;
+    assert_eq!((&said["results"][0]["path"], &said["mode_used"]), (&json!("Bread.md"), &json!("text")), "{said}");
+    assert!(said["notice"].as_str().unwrap().contains("no embedding model"));
+    let plain = world.ok("search", json!({ "query": "oven" })).await;
+    assert_eq!((plain.get("mode_used"), plain.get("notice")), (None, None), "who did not ask is not told");
+}
+
+#[tokio::test]
+async fn what_a_function_writes_is_found_at_once_and_merges_keep_it() {
+    let world = world().await;
+    for n in 0..30 {
+        let text = format!("# Note {n}\n\nThe captain of ship {n}.\n");
+        world.ok("write_note", json!({ "path": format!("log/{n:02}.md"), "content": text })).await;
+        let found = world.ok("search_semantic", json!({ "query": "pilot", "k": 100 })).await;
+        let logs = paths(&found, "items").iter().filter(|path| path.starts_with("log/")).count();
+        assert_eq!((logs, found.get("waiting")), (n + 1, None), "{found}");
+    }
+    let head = mirror(&world).head().await.unwrap();
+    assert!(head.segments().len() < 20, "small segments were merged");
+    assert!(!head.waits_for_vectors());
+    world.ok("append_note", json!({ "path": "log/03.md", "content": "flour and bread" })).await;
+    let found = world.ok("search_semantic", json!({ "query": "oven", "k": 2 })).await;
+    assert!(paths(&found, "items").contains(&"Bread.md".to_owned()), "{found}");
+}
+
+#[tokio::test]
+async fn another_model_takes_over_in_one_commit_and_none_leaves_no_trace() {
+    let world = world().await;
+    let mirror = mirror(&world);
+    let before = mirror.head().await.unwrap();
+    assert_eq!(before.manifest().format, 2);
+    let (info, embedded) = models::add(mirror, 2).await;
+    assert_eq!((embedded.notes, embedded.generation), (5, Some(before.generation() + 1)));
+    let after = mirror.head().await.unwrap();
+    assert_eq!(after.manifest().embeddings.as_ref().map(|embeddings| embeddings.id), Some(info.id));
+    let texts = |head: &atlas_mirror::Snapshot| head.segments().iter().map(|entry| entry.id).collect::<Vec<_>>();
+    assert_eq!(texts(&before), texts(&after), "no text was written again");
+    assert_eq!(world.ok("search_semantic", json!({ "query": "haven" })).await["items"][0]["path"], "Harbour.md");
+    let (_, again) = models::add(mirror, 2).await;
+    assert_eq!((again.passages, again.generation), (0, None), "nothing is embedded twice");
+    models::embedder().drop_vectors(mirror).await.unwrap();
+    let head = mirror.head().await.unwrap();
+    assert_eq!((head.manifest().format, head.segments().iter().any(|entry| entry.vectors.is_some())), (1, false));
+    assert_eq!(world.refused("search_semantic", json!({ "query": "haven" })).await, "embedding_provider_error");
+}
+
+/// A model that answers as it is told.
+#[derive(Debug)]
+struct Told(Mutex<Vec<Result<usize, EmbedError>>>);
+
+#[async_trait]
+impl EmbeddingModel for Told {
+    fn batch(&self) -> usize {
+        2
+    }
+
+    /// So many vectors, of as many dimensions as it is told; or the error.
+    async fn embed(&self, texts: &[&str], _: Purpose) -> Result<Vec<Vector>, EmbedError> {
+        let told = self.0.lock().unwrap().pop().unwrap_or(Ok(8))?;
+        let (count, dimensions) = if told == 0 { (texts.len() / 2, 8) } else { (texts.len(), told) };
+        Ok((0..count).map(|at| Vector::normalised(vec![1.0 + at as f32; dimensions]).unwrap()).collect())
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_fails_changes_nothing_and_says_so() {
+    let world = World::open(&NOTES).await;
+    let mirror = mirror(&world);
+    let embeddings = Embeddings {
+        provider: "openai".to_owned(),
+        model: "m".to_owned(),
+        id: Hash::of(b"m"),
+        dimensions: 8,
+        stored: None,
+    };
+    let state = tempfile::tempdir().unwrap();
+    let embedder = atlas_sync::Embedder { state: Some(state.path().to_owned()), ..models::embedder() };
+    for bad in
+        [Err(EmbedError::Unavailable("429".to_owned())), Ok(7), Ok(0), Err(EmbedError::Limit("1 USD".to_owned()))]
+    {
+        let model = Told(Mutex::new(vec![bad]));
+        let (embedded, failure) = embedder.embed(mirror, &embeddings, &model, &()).await.unwrap();
+        assert!(failure.is_some() && embedded.generation.is_none(), "{embedded:?}");
+        assert_eq!(mirror.head().await.unwrap().manifest().embeddings, None);
+    }
+    // The second batch fails: the first is not asked for again.
+    let model = Told(Mutex::new(vec![Err(EmbedError::Unavailable("slow".to_owned())), Ok(8)]));
+    let (embedded, failure) = embedder.embed(mirror, &embeddings, &model, &()).await.unwrap();
+    assert!(failure.is_some() && embedded.passages == 2);
+    let (embedded, failure) = embedder.embed(mirror, &embeddings, &Told(Mutex::default()), &()).await.unwrap();
+    assert_eq!((failure, embedded.passages, embedded.notes), (None, 2, 5));
+    // Nobody here runs the model, so words answer.
+    let found = world.ok("search", json!({ "query": "oven", "mode": "hybrid" })).await;
+    assert_eq!((&found["results"][0]["path"], &found["mode_used"]), (&json!("Bread.md"), &json!("text")), "{found}");
+    assert!(found["notice"].as_str().unwrap().contains("not in the store"), "{found}");
+}
+
+#[tokio::test]
+async fn a_model_that_is_gone_leaves_words() {
+    let world = world().await;
+    let info = mirror(&world).models().await.unwrap().remove(0);
+    mirror(&world).remove_model(&info.id).await.unwrap();
+    let again =
+        World { atlas: crate::support::world::atlas(mirror(&world).metered(), &json!({})), caller: caller(&[]) };
+    let found = again.ok("search", json!({ "query": "oven" })).await;
+    assert_eq!(found["results"][0]["path"], "Bread.md", "{found}");
+    again.ok("write_note", json!({ "path": "New.md", "content": "The port." })).await;
+}
