@@ -141,7 +141,10 @@ mod tests {
         let long = "The tide turns at six. ".repeat(20);
         let text = format!("---\ntags: [a]\n---\n\nIntro.\n# One\n{long}\n{long}\n{long}\n## Two\nShort.\n");
         let found = of(&text);
-        assert_eq!(found.iter().map(|passage| (passage.line, passage.lines)).collect::<Vec<_>>(), [(4, 4), (8, 3)]);
+        assert_eq!(
+            found.iter().map(|passage| (passage.line, passage.lines)).collect::<Vec<_>>(),
+            [(4, 4), (8, 1), (9, 2)]
+        );
         assert!(found[0].text.starts_with("Harbour\nIntro.\n# One\n"));
         assert!(found[1].text.starts_with("Harbour\nOne\nThe tide"));
         assert!(!found[0].text.contains("tags"));

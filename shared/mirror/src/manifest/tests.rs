@@ -5,6 +5,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::tombstones::{DocumentSet, StoredTombstones};
+use crate::vectors::{Embeddings, VectorEntry};
+use atlas_segment::{VectorLayout, VectorWriter};
 
 fn layouts() -> impl Strategy<Value = Layout> {
     (1..5000u32, 0..1000u64, 0..1000u64, "\\PC{0,20}").prop_map(|(documents, offset, length, first)| Layout {
@@ -176,11 +178,47 @@ fn a_manifest_reads_as_json() {
 
 #[test]
 fn a_newer_format_is_called_newer_whatever_it_holds() {
-    let newer = sealed(br#"{"format":2,"segments":"elsewhere"}"#.to_vec());
-    assert_eq!(Manifest::decode(&newer), Err(ManifestError::Newer(2)));
-    let same = Manifest { format: 2, ..manifest() };
+    let newer = sealed(br#"{"format":3,"segments":"elsewhere"}"#.to_vec());
+    assert_eq!(Manifest::decode(&newer), Err(ManifestError::Newer(3)));
+    let same = Manifest { format: 3, ..manifest() };
     let same = sealed(serde_json::to_vec(&same).unwrap());
-    assert_eq!(Manifest::decode(&same), Err(ManifestError::Newer(2)));
+    assert_eq!(Manifest::decode(&same), Err(ManifestError::Newer(3)));
+}
+
+#[test]
+fn vectors_make_a_manifest_one_that_older_programs_do_not_extend() {
+    let model = Embeddings {
+        provider: "static".to_owned(),
+        model: "m".to_owned(),
+        id: Hash::of(b"m"),
+        dimensions: 8,
+        stored: None,
+    };
+    let with = Manifest { format: 2, embeddings: Some(model.clone()), ..manifest() };
+    let bytes = with.encode().unwrap();
+    assert_eq!(Manifest::decode(&bytes).as_ref(), Ok(&with));
+    // What older programs look at first.
+    let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!((json["format"].as_u64(), &json["embeddings"]["model"]), (Some(2), &serde_json::json!("m")));
+    let mut writer = VectorWriter::new(8);
+    writer.push(Some(&[]));
+    let layout = writer.finish().unwrap().unwrap().layout;
+    let vectors = Some(VectorEntry { id: Id::from_u128(5), layout });
+    let segments = |vectors| vec![SegmentEntry { vectors, ..entry(1) }];
+    let sound = Manifest { segments: segments(vectors), ..with.clone() };
+    assert_eq!(Manifest::decode(&sound.encode().unwrap()), Ok(sound.clone()));
+    let other = VectorEntry { layout: VectorLayout { dimensions: 9, ..layout }, ..vectors.unwrap() };
+    for refused in [
+        Manifest { format: 1, ..with.clone() },
+        Manifest { format: 2, ..manifest() },
+        Manifest { segments: segments(vectors), ..manifest() },
+        Manifest { segments: segments(Some(other)), ..with.clone() },
+        Manifest { embeddings: Some(Embeddings { dimensions: 0, ..model }), ..with },
+    ] {
+        assert!(refused.encode().is_err(), "{refused:?}");
+        let bytes = sealed(serde_json::to_vec(&refused).unwrap());
+        assert!(matches!(Manifest::decode(&bytes), Err(ManifestError::Damaged(_))));
+    }
 }
 
 #[test]

@@ -182,8 +182,10 @@ async fn fused(
     if request.meaning.as_ref().is_some_and(|asked| asked.is_alone) {
         return Fused::by_meaning(index, &nearest);
     }
-    let Expression { phrases, excluded, tags, excluded_tags, .. } = expression;
-    let only_words = [phrases.len(), excluded.len(), tags.len(), excluded_tags.len()].iter().any(|count| *count > 0);
+    // Phrases are looked for in the texts; what else is required or excluded only the index tells.
+    let Expression { excluded, tags, excluded_tags, .. } = expression;
+    let excludes_words = excluded.iter().any(|phrase| phrase.len() == 1);
+    let only_words = excludes_words || !tags.is_empty() || !excluded_tags.is_empty();
     Fused::new(index, best, words, &nearest, only_words)
 }
 
