@@ -27,7 +27,7 @@
 //! - [`collect`]: garbage collection; `added`: the objects that the kept generations refer to; `expiry`: deletes
 //!   expired state; [`mod@purge`]: removes a file with all its versions.
 //! - [`inspect`]: finds damaged objects; [`repair`]: publishes them again; `rescue`: recovers their files.
-//! - [`models`]: embedding models in the store; [`embedding`]: gives notes their vectors.
+//! - [`models`]: embedding models in the store; `loaded_model`: the one in use; [`embedding`]: gives notes their vectors.
 //! - [`blob`]: bytes of attachments; `presigned`: URLs to them.
 //! - [`error`]: errors, by what to do about them.
 #![doc = ""]
@@ -55,6 +55,7 @@ mod history;
 pub mod id;
 pub mod inspect;
 pub mod keys;
+mod loaded_model;
 pub mod location;
 pub mod manifest;
 pub mod merge;

@@ -274,7 +274,7 @@ impl Manifest {
             return damaged("its format does not exist, or is not that of what it has");
         }
         match &self.embeddings {
-            Some(embeddings) => embeddings.validate()?,
+            Some(embeddings) => embeddings.check().or_else(damaged)?,
             None if self.segments.iter().any(|entry| entry.vectors.is_some()) => {
                 return damaged("it has vectors of no model");
             }

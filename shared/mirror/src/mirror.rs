@@ -13,7 +13,7 @@ use crate::counters::Counts;
 use crate::error::MirrorError;
 use crate::head::Head;
 use crate::keys::{InvalidKey, Keys, VaultId};
-use crate::models::LoadedModel;
+use crate::loaded_model::LoadedModel;
 use crate::probe::probe_conditional_writes;
 use crate::snapshot::{Reader, Snapshot, State};
 use crate::store::Store;

@@ -1,6 +1,6 @@
 //! Embedding models in the store: objects named for their content, of which the head and single rows are read.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use atlas_embeddings::stored::{Rows, Shape, StoredModel, Tokens};
 use atlas_embeddings::{ModelError, Vector};
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::MirrorError;
 use crate::id::Hash;
+use crate::loaded_model::LoadedModel;
 use crate::mirror::Mirror;
 use crate::ranges::{self, Span};
 use crate::vectors::{Embeddings, MAX_MODEL_NAME};
@@ -54,14 +55,6 @@ impl StoredModelInfo {
             stored: Some(self.shape),
         }
     }
-}
-
-/// A model whose head was read, and some of its rows.
-#[derive(Debug)]
-pub(crate) struct LoadedModel {
-    id: Hash,
-    model: StoredModel,
-    rows: Mutex<Rows>,
 }
 
 impl Mirror {
@@ -153,7 +146,7 @@ impl Mirror {
         let shape = embeddings.stored.ok_or_else(|| MirrorError::damaged(&key, "it is not in the store"))?;
         let head = self.fetch_model(embeddings, &Span { object: 0, range: shape.head_range() }).await?;
         let model = StoredModel::open(&head, shape).map_err(|error| MirrorError::damaged(&key, error))?;
-        let loaded = Arc::new(LoadedModel { id: embeddings.id, model, rows: Mutex::default() });
+        let loaded = Arc::new(LoadedModel::new(embeddings.id, model));
         *known() = Some(loaded.clone());
         Ok(loaded)
     }
@@ -163,11 +156,5 @@ impl Mirror {
         let size = embeddings.stored.map_or(0, |shape| shape.bytes);
         let bytes = self.store.get_range(&key, span.range.clone(), size).await?;
         bytes.ok_or_else(|| MirrorError::damaged(&key, "the model was removed: embed with another one"))
-    }
-}
-
-impl LoadedModel {
-    fn rows(&self) -> std::sync::MutexGuard<'_, Rows> {
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,8 +6,9 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{Hash, SegmentId};
-use crate::manifest::ManifestError;
 
+/// Most bytes of an object with vectors.
+const MAX_VECTOR_BYTES: u64 = 1 << 30;
 /// Longest name of a provider or model, in bytes.
 pub const MAX_MODEL_NAME: usize = 256;
 
@@ -58,17 +59,17 @@ pub(crate) const fn format_of(embeddings: Option<&Embeddings>) -> u32 {
 }
 
 impl Embeddings {
-    pub(crate) fn validate(&self) -> Result<(), ManifestError> {
-        let damaged = |reason: &str| Err(ManifestError::Damaged(reason.to_owned()));
+    /// Whether it is possible; the error is the reason why not.
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
         if self.provider.len() > MAX_MODEL_NAME || self.model.len() > MAX_MODEL_NAME {
-            return damaged("the name of its model is too long");
+            return Err("the name of its model is too long");
         }
         if !(1..=atlas_segment::vectors::MAX_DIMENSIONS).contains(&self.dimensions) {
-            return damaged("its model has an impossible number of dimensions");
+            return Err("its model has an impossible number of dimensions");
         }
         let is_sound = |shape: &Shape| shape.is_sound() && shape.dimensions == self.dimensions;
         if self.stored.as_ref().is_some_and(|shape| !is_sound(shape)) {
-            return damaged("the parts of its model do not fit together");
+            return Err("the parts of its model do not fit together");
         }
         Ok(())
     }
@@ -76,8 +77,6 @@ impl Embeddings {
 
 impl VectorEntry {
     pub(crate) fn is_sound(&self, dimensions: Option<u32>) -> bool {
-        self.layout.is_sound()
-            && Some(self.layout.dimensions) == dimensions
-            && self.layout.bytes <= crate::manifest::MAX_SEGMENT_BYTES
+        self.layout.is_sound() && Some(self.layout.dimensions) == dimensions && self.layout.bytes <= MAX_VECTOR_BYTES
     }
 }
