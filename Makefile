@@ -87,9 +87,9 @@ bench: setup-bench ## Run the benchmarks and print one table: make bench ATLAS_C
 	cargo bench --locked --manifest-path tests/benches/peers/Cargo.toml --target-dir "$${CARGO_TARGET_DIR:-target}"
 	python3 tests/benches/processes.py "$${CARGO_TARGET_DIR:-target}"
 
-eval: ## Measure how good search is, by judged queries and by links: make eval [EVAL=../shared/eval] [ATLAS_CORPORA=folder] [BEFORE=another atlas]
+eval: ## Measure how good search is, by judged queries and by links: make eval [EVAL=../shared/eval] [ATLAS_CORPORA=folder] [BEFORE=another atlas] [MODEL=folder of an embedding model]
 	cargo build --release --locked --package atlas --bin atlas
-	python3 tests/eval/run.py "$${CARGO_TARGET_DIR:-target}/release/atlas" $(if $(EVAL),--sets "$(EVAL)") $(if $(ATLAS_CORPORA),--corpora "$(ATLAS_CORPORA)") $(if $(BEFORE),--before "$(BEFORE)")
+	python3 tests/eval/run.py "$${CARGO_TARGET_DIR:-target}/release/atlas" $(if $(EVAL),--sets "$(EVAL)") $(if $(ATLAS_CORPORA),--corpora "$(ATLAS_CORPORA)") $(if $(BEFORE),--before "$(BEFORE)") $(if $(MODEL),--model "$(MODEL)")
 
 fuzz: setup-fuzz ## Fuzz every reader of foreign bytes, with Rust nightly: make fuzz [SECONDS=60 for each]
 	tests/fuzz/run.sh $(SECONDS)

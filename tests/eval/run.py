@@ -1,10 +1,10 @@
 """How good search is: judged queries, and what vaults judge themselves (who follows a link by its text expects the note that it leads to).
 
-usage: run.py ATLAS [--sets FOLDER] [--corpora FOLDER] [--before ATLAS] [--modes text,…] [--per-query]
+usage: run.py ATLAS [--sets FOLDER] [--corpora FOLDER] [--before ATLAS] [--model FOLDER] [--modes text,…] [--per-query]
 
 ATLAS is the program. FOLDER with sets has files NAME.json, each a list of {"id", "query", "category", "relevant": [paths], "partial": [paths]};
 the vault of a set is the folder in the corpora that its name begins with. A relevant note gains 1, a partial one half. `--before` compares with
-another program, query by query. Prints one markdown table, with 95% intervals by bootstrap.
+another program, query by query. With `--model`, an embedding model's folder, all modes are measured, and each beside `text`, query by query. Prints one markdown table, with 95% intervals by bootstrap.
 """
 
 import argparse
@@ -69,7 +69,7 @@ def quoted(text):
 class Served:
     """A vault that is published and served."""
 
-    def __init__(self, atlas, vault):
+    def __init__(self, atlas, vault, model):
         self.work = pathlib.Path(tempfile.mkdtemp())
         shutil.copytree(vault, self.work / "vault")
         with socket.socket() as free:
@@ -78,6 +78,9 @@ class Served:
         store = f"file://{self.work}/store"
         sync = [atlas, "sync", str(self.work / "vault"), "--store", store, "--state", str(self.work / "state")]
         subprocess.run(sync, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if model:
+            add = [atlas, "model", "add", str(model), "--store", store, "--vault", "main"]
+            subprocess.run(add, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         serve = [atlas, "serve", "--addr", self.address, "--store", store]
         self.server = subprocess.Popen(serve, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -115,10 +118,10 @@ class Served:
             return False
 
 
-def scores(atlas, vault, sets, modes):
+def scores(atlas, vault, sets, modes, model):
     """By mode and set the score of each query, in order."""
     found = {}
-    with Served(atlas, vault) as served:
+    with Served(atlas, vault, model) as served:
         for mode in filter(served.has, modes):
             for name, items in sets.items():
                 found[mode, name] = [ndcg(item, served.paths(item["query"], mode)) for item in items]
@@ -138,30 +141,34 @@ def main():
     options.add_argument("--sets", type=pathlib.Path)
     options.add_argument("--corpora", type=pathlib.Path)
     options.add_argument("--before")
-    options.add_argument("--modes", default="text,semantic,hybrid")
+    options.add_argument("--model", type=pathlib.Path)
+    options.add_argument("--modes")
     options.add_argument("--per-query", action="store_true")
     options = options.parse_args()
     vaults = {"demo": DEMO}
     if options.corpora:
         vaults = {folder.name: folder for folder in sorted(options.corpora.iterdir()) if folder.is_dir()} | vaults
     files = sorted(options.sets.glob("*.json")) if options.sets else []
-    print("| set | mode | queries | nDCG@10 |" + (" beside the program before |" if options.before else ""))
-    print("|---|---|---|---|" + ("---|" if options.before else ""))
+    beside = "the program before" if options.before else "text" if options.model else ""
+    print("| set | mode | queries | nDCG@10 |" + (f" beside {beside} |" if beside else ""))
+    print("|---|---|---|---|" + ("---|" if beside else ""))
     for vault, root in vaults.items():
         sets = {file.stem: json.loads(file.read_text()) for file in files if file.stem.split("-")[0] == vault}
         sets[f"{vault}, links"] = by_links(root)
         sets = {name: items for name, items in sets.items() if items}
-        modes = options.modes.split(",")
-        after = scores(options.atlas, root, sets, modes)
-        before = scores(options.before, root, sets, modes) if options.before else {}
+        # Without a model, hybrid is text.
+        modes = (options.modes or ("text,semantic,hybrid" if options.model else "text")).split(",")
+        after = scores(options.atlas, root, sets, modes, options.model)
+        before = scores(options.before, root, sets, modes, None) if options.before else after if options.model else {}
         for (mode, name), values in after.items():
             for category, places in categories(sets[name]):
                 of = [values[at] for at in places]
                 row = "| {} | {} | {} | {:.3f} [{:.3f}, {:.3f}] |".format(
                     name if category == "all" else f"{name}, {category}", mode, len(of), *interval(of)
                 )
-                if options.before:
-                    old = before.get((mode, name)) or before.get(("text", name))
+                if beside:
+                    old = before.get((mode, name)) if options.before else None
+                    old = old or before.get(("text", name)) or values
                     row += " {:+.3f} [{:+.3f}, {:+.3f}] |".format(*interval([values[at] - old[at] for at in places]))
                 print(row, flush=True)
             if options.per_query:
