@@ -6,9 +6,11 @@ use std::sync::Mutex;
 use async_trait::async_trait;
 use atlas_embeddings::{EmbedError, EmbeddingModel, Purpose, Vector};
 use atlas_mirror::{Embeddings, Hash, Mirror};
+use atlas_testkit::VaultBuilder;
 use serde_json::{Value, json};
 
 use crate::support::models;
+use crate::support::publish::publish_code;
 use crate::support::world::{World, caller};
 
 const NOTES: [(&str, &str); 5] = [
@@ -101,7 +103,7 @@ async fn links_bring_notes_from_what_was_found() {
         .chain(more)
         .chain([("Log.md".to_owned(), "A gale from the port to the harbour. [[Safety]]".to_owned())])
         .collect();
-    let open = World::of(&[notes.clone()], &json!({}), caller(&[])).await;
+    let open = World::of(std::slice::from_ref(&notes), &json!({}), caller(&[])).await;
     models::add(mirror(&open), 1).await;
     let found = open.ok("vault_graph_search", json!({ "query": "harbour", "final_top_k": 100 })).await;
     let seeds = found["results"].as_array().unwrap().iter().filter(|found| found["source"] == "seed");
@@ -231,6 +233,24 @@ async fn a_model_that_fails_changes_nothing_and_says_so() {
     let found = world.ok("search", json!({ "query": "oven", "mode": "hybrid" })).await;
     assert_eq!((&found["results"][0]["path"], &found["mode_used"]), (&json!("Bread.md"), &json!("text")), "{found}");
     assert!(found["notice"].as_str().unwrap().contains("not in the store"), "{found}");
+}
+
+#[tokio::test]
+async fn a_sync_embeds_what_changed_and_nothing_else() {
+    let (mirror, state) = (crate::support::world::mirror(), tempfile::tempdir().unwrap());
+    let vault = NOTES.iter().fold(VaultBuilder::new(), |vault, (path, text)| vault.note(path, text));
+    let publish = async || publish_code(vault.root(), &mirror, state.path(), None).await;
+    assert_eq!(publish().await.embedded, 0, "there is no model");
+    models::add(&mirror, 1).await;
+    std::fs::write(vault.root().join("New.md"), "The captain is here.").unwrap();
+    let synced = publish().await;
+    assert_eq!((synced.embedded, synced.embedding_waiting), (1, 0));
+    let head = mirror.head().await.unwrap();
+    assert_eq!((head.generation(), head.waits_for_vectors()), (synced.generation, false));
+    assert_eq!(publish().await.generation, synced.generation, "a sync without changes commits nothing");
+    let world = World { atlas: crate::support::world::atlas(mirror, &json!({})), caller: caller(&[]) };
+    let found = world.ok("search_semantic", json!({ "query": "helmsman", "k": 1 })).await;
+    assert_eq!((paths(&found, "items"), found.get("waiting")), (vec!["New.md".to_owned()], None));
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::support::agent::{Agent, ERAS, FLAT, names};
 use crate::support::deployment::Deployment;
 use crate::support::generated::generated_part;
+use crate::support::models;
 use crate::support::tool_calls::filled;
 
 /// The table of all tools, by domain.
@@ -93,6 +94,7 @@ async fn every_tool_that_works_takes_the_names_that_the_program_has() {
     // By its own name, and through the program's capabilities.
     for through_capability in [false, true] {
         let deployment = Deployment::of_demo().await;
+        models::add(&deployment.mirror(), 1).await;
         let client = deployment.client();
         let agent = Agent::new(&client, ERAS[0]);
         agent.answer("write_note", json!({ "path": "made/task.md", "content": "- [ ] one\n" })).await;

@@ -1,6 +1,7 @@
 //! The passages that are nearest to a vector: by their codes all, and of the notes with the best ones by their rows.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use atlas_embeddings::Vector;
 use atlas_ops::error::Error;
@@ -72,8 +73,8 @@ pub(crate) async fn nearest(
     }
     let mut paths = HashMap::new();
     for near in &found {
-        if !paths.contains_key(&near.document) {
-            paths.insert(near.document, index.path(near.document)?);
+        if let Entry::Vacant(unknown) = paths.entry(near.document) {
+            unknown.insert(index.path(near.document)?);
         }
     }
     found.sort_by(|one, other| {

@@ -33,7 +33,7 @@ pub struct Arguments {
     #[serde(default)]
     #[schemars(length(max = 1024))]
     root: String,
-    /// Leave out passages that are less similar: -1 to 1.
+    /// Leave out passages that are less similar: -1 to 1; if not given none is left out.
     #[serde(default)]
     min_score: Given<f64>,
     /// Whether the texts of passages are returned.

@@ -54,11 +54,7 @@ fn a_document_that_cannot_be_used_says_where_and_what_to_write() {
         (r#"{"acl": {"readPaths": null}}"#, "`acl.readPaths`", "write a value instead of null"),
         (r#"{"acl": {"readOnly": true, "readOnly": false}}"#, "`acl.readOnly`", "write it once"),
         (r#"{"acl": {"rules": [{"scopes": []}]}}"#, "`acl.rules[0].glob`", "it is missing"),
-        (
-            r#"{"embeddings": {}}"#,
-            "`embeddings`",
-            "it has no meaning here, since there is no such service: leave it out",
-        ),
+        (r#"{"embeddings": {}}"#, "`embeddings`", "`atlas model add` gives a vault its embedding model: leave it out"),
         (r#"{"plur": {}}"#, "`plur.endpoint`", "it is missing"),
         (r#"{"plur": {"endpoint": "memory.example"}}"#, "`plur.endpoint`", "write an address such as https://"),
         (r#"{"plur": {"endpoint": "https://a", "apiPrefix": "v1"}}"#, "`plur.apiPrefix`", "begins with /"),
