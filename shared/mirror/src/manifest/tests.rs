@@ -203,11 +203,12 @@ fn vectors_make_a_manifest_one_that_older_programs_do_not_extend() {
     let mut writer = VectorWriter::new(8);
     writer.push(Some(&[]));
     let layout = writer.finish().unwrap().unwrap().layout;
-    let vectors = Some(VectorEntry { id: Id::from_u128(5), layout });
+    let own = VectorEntry { id: Id::from_u128(5), layout };
+    let vectors = Some(own);
     let segments = |vectors| vec![SegmentEntry { vectors, ..entry(1) }];
     let sound = Manifest { segments: segments(vectors), ..with.clone() };
     assert_eq!(Manifest::decode(&sound.encode().unwrap()), Ok(sound.clone()));
-    let other = VectorEntry { layout: VectorLayout { dimensions: 9, ..layout }, ..vectors.unwrap() };
+    let other = VectorEntry { layout: VectorLayout { dimensions: 9, ..layout }, ..own };
     for refused in [
         Manifest { format: 1, ..with.clone() },
         Manifest { format: 2, ..manifest() },
