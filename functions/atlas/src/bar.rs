@@ -59,7 +59,6 @@ impl Phases {
     pub(crate) fn interrupted(&self) -> String {
         let (phase, done) = *self.now.lock().unwrap_or_else(PoisonError::into_inner);
         let done = match phase {
-            Phase::Embed => format!("{} passages", HumanCount(done)),
             Phase::Scan | Phase::Extract => format!("{} files", HumanCount(done)),
             Phase::Commit => "perhaps committed".to_owned(),
             _ => format!("{} done", DecimalBytes(done)),
@@ -94,7 +93,6 @@ const fn name(phase: Phase) -> &'static str {
         Phase::Commit => "committing",
         Phase::Write => "writing",
         Phase::Extract => "reading text in attachments",
-        Phase::Embed => "embedding",
     }
 }
 
@@ -105,7 +103,6 @@ impl Progress for Bar {
     fn begin(&self, phase: Phase, total: Option<u64>) {
         let template = match (phase, total) {
             (Phase::Scan, _) => "{spinner} {msg} {human_pos} files, {per_sec}",
-            (Phase::Embed, Some(_)) => "{spinner} {msg} {wide_bar} {human_pos} of {human_len} passages, {eta} left",
             (Phase::Extract, Some(_)) => "{spinner} {msg} {wide_bar} {human_pos} of {human_len} files, {eta} left",
             (Phase::Commit, _) => "{spinner} {msg}",
             (_, None) => "{spinner} {msg} {decimal_bytes}, {decimal_bytes_per_sec}",

@@ -29,7 +29,7 @@ pub struct Output {
     read_only: bool,
     /// The access list.
     acl: Lists,
-    /// The embedding model by which notes are found; null within if there is none.
+    /// Always null within: nothing is embedded.
     embeddings: Embeddings,
     /// The published state.
     cache: Published,
@@ -48,12 +48,12 @@ struct Lists {
     delete_paths: Option<Vec<String>>,
 }
 
-/// An embedding model.
+/// The provider of embeddings.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Embeddings {
-    /// Who runs it: `static` for a model in the store.
+    /// Always null.
     provider: Option<String>,
-    /// Its name.
+    /// Always null.
     model: Option<String>,
 }
 
@@ -88,17 +88,13 @@ impl Operation for GetVault {
         let VaultState { id, name, path, read_only, chunk_count, last_synced_at, generation, .. } =
             VaultState::of(context.vault, head.as_ref());
         let acl = context.vault.acl().config().clone();
-        let embeddings = head.as_ref().and_then(|head| head.manifest().embeddings.clone());
         let value = Output {
             id,
             name,
             path,
             read_only,
             acl: Lists { read_paths: acl.read_paths, write_paths: acl.write_paths, delete_paths: acl.delete_paths },
-            embeddings: Embeddings {
-                provider: embeddings.as_ref().map(|embeddings| embeddings.provider.clone()),
-                model: embeddings.map(|embeddings| embeddings.model),
-            },
+            embeddings: Embeddings { provider: None, model: None },
             cache: Published {
                 chunk_count,
                 last_synced_at,
