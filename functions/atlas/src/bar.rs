@@ -59,6 +59,7 @@ impl Phases {
     pub(crate) fn interrupted(&self) -> String {
         let (phase, done) = *self.now.lock().unwrap_or_else(PoisonError::into_inner);
         let done = match phase {
+            Phase::Embed => format!("{} passages", HumanCount(done)),
             Phase::Scan | Phase::Extract => format!("{} files", HumanCount(done)),
             Phase::Commit => "perhaps committed".to_owned(),
             _ => format!("{} done", DecimalBytes(done)),
@@ -93,8 +94,12 @@ const fn name(phase: Phase) -> &'static str {
         Phase::Commit => "committing",
         Phase::Write => "writing",
         Phase::Extract => "reading text in attachments",
+        Phase::Embed => "embedding",
     }
 }
+
+/// The pause between two looks of a bar that nothing moves.
+const TICK: Duration = Duration::from_millis(250);
 
 /// A bar, removed when the work is done.
 struct Bar(ProgressBar);
@@ -103,8 +108,9 @@ impl Progress for Bar {
     fn begin(&self, phase: Phase, total: Option<u64>) {
         let template = match (phase, total) {
             (Phase::Scan, _) => "{spinner} {msg} {human_pos} files, {per_sec}",
+            (Phase::Embed, Some(_)) => "{spinner} {msg} {wide_bar} {human_pos} of {human_len} passages, {eta} left",
             (Phase::Extract, Some(_)) => "{spinner} {msg} {wide_bar} {human_pos} of {human_len} files, {eta} left",
-            (Phase::Commit, _) => "{spinner} {msg}",
+            (Phase::Commit, _) => "{spinner} {msg}, {elapsed}",
             (_, None) => "{spinner} {msg} {decimal_bytes}, {decimal_bytes_per_sec}",
             (_, Some(_)) => {
                 "{spinner} {msg} {wide_bar} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left"
@@ -113,6 +119,11 @@ impl Progress for Bar {
         self.0.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
         self.0.set_message(name(phase));
         self.0.reset();
+        // Nothing is counted in this phase, which takes minutes over a slow connection.
+        match phase {
+            Phase::Commit => self.0.enable_steady_tick(TICK),
+            _ => self.0.disable_steady_tick(),
+        }
         match total {
             Some(total) => self.0.set_length(total),
             None => self.0.unset_length(),

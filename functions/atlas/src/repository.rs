@@ -196,7 +196,7 @@ impl Steps {
             Some(Phase::Read) => of("reading"),
             Some(Phase::Upload) => of("keeping what is not text"),
             Some(Phase::Index) => of("indexing"),
-            Some(Phase::Commit | Phase::Write | Phase::Extract) | None => "publishing".to_owned(),
+            Some(Phase::Commit | Phase::Write | Phase::Extract | Phase::Embed) | None => "publishing".to_owned(),
         };
         self.state.send_modify(|state| state.step = step);
     }

@@ -118,12 +118,12 @@ struct Keeper<'a> {
 impl EmbedProgress for Keeper<'_> {
     fn begin(&self, passages: u64) {
         if passages > 0 {
-            tracing::debug!(passages, "embedding");
-            self.progress.begin(Phase::Commit, None);
+            self.progress.begin(Phase::Embed, Some(passages));
         }
     }
 
     fn keep(&self, vectors: &[(u64, Vec<u8>, Vec<u8>)]) {
+        self.progress.advance(vectors.len() as u64);
         let mut file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let Some(open) = file.as_mut() else { return };
         let mut bytes = Vec::new();

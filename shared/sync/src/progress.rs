@@ -19,6 +19,8 @@ pub enum Phase {
     Write,
     /// Text in attachments is read; counted in attachments.
     Extract,
+    /// Passages are embedded; counted in passages.
+    Embed,
 }
 
 /// Receives the progress of long work. Called often, and from several threads.

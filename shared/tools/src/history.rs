@@ -4,6 +4,7 @@ mod commit;
 pub mod list_commits;
 pub mod note_history;
 pub mod read_commit;
+mod renames;
 pub mod restore_note;
 mod undo;
 pub mod undo_changes;

@@ -2,6 +2,7 @@
 
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use futures::future::join;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +30,7 @@ pub struct Output {
     read_only: bool,
     /// The access list.
     acl: Lists,
-    /// Always null within: nothing is embedded.
+    /// The embedding model by which notes are found; null within if there is none.
     embeddings: Embeddings,
     /// The published state.
     cache: Published,
@@ -48,12 +49,12 @@ struct Lists {
     delete_paths: Option<Vec<String>>,
 }
 
-/// The provider of embeddings.
+/// An embedding model.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Embeddings {
-    /// Always null.
+    /// Who runs it: `static` for a model in the store.
     provider: Option<String>,
-    /// Always null.
+    /// Its name.
     model: Option<String>,
 }
 
@@ -65,6 +66,9 @@ struct Published {
     /// When the newest generation was published.
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     last_synced_at: Option<Timestamp>,
+    /// When a folder was last synced with it, as far as that was told; later if nothing has changed since.
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    synced_at: Option<Timestamp>,
     /// Bytes of the newest generation's segments.
     db_size_bytes: Option<u64>,
     /// The newest generation.
@@ -84,20 +88,26 @@ impl Operation for GetVault {
     type Output = Output;
 
     async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
-        let head = super::head(context.vault).await?;
+        let (head, synced) = join(super::head(context.vault), context.vault.mirror.synced()).await;
+        let (head, synced) = (head?, synced?);
         let VaultState { id, name, path, read_only, chunk_count, last_synced_at, generation, .. } =
             VaultState::of(context.vault, head.as_ref());
         let acl = context.vault.acl().config().clone();
+        let embeddings = head.as_ref().and_then(|head| head.manifest().embeddings.clone());
         let value = Output {
             id,
             name,
             path,
             read_only,
             acl: Lists { read_paths: acl.read_paths, write_paths: acl.write_paths, delete_paths: acl.delete_paths },
-            embeddings: Embeddings { provider: None, model: None },
+            embeddings: Embeddings {
+                provider: embeddings.as_ref().map(|embeddings| embeddings.provider.clone()),
+                model: embeddings.map(|embeddings| embeddings.model),
+            },
             cache: Published {
                 chunk_count,
                 last_synced_at,
+                synced_at: synced.map(|beat| beat.time),
                 db_size_bytes: head.map(|head| head.segments().iter().map(|segment| segment.bytes).sum()),
                 generation,
             },

@@ -1,15 +1,25 @@
 //! `note_history`: the versions of a note, newest first: author, operation, time and reason of each.
 
+use std::sync::Arc;
+
 use atlas_access::Access;
+use atlas_mirror::Snapshot;
 use atlas_ops::arguments::{Bounded, Given, ReadPath};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes;
-use atlas_segment::Kind;
+use atlas_segment::{Kind, Record};
 use atlas_vault::VaultPath;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::changed_file::MAX_COMPARED;
+use crate::history::commit;
+use crate::history::renames::renames;
+
+/// Most changes of a commit in which an earlier path is looked for.
+const MAX_CHANGES: u64 = 500;
 
 /// Lists the versions of a note, newest first.
 pub struct NoteHistory;
@@ -38,6 +48,9 @@ pub struct Output {
     /// The argument for the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<u64>,
+    /// The argument `path` for the next page, if the note had another path then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before_path: Option<String>,
 }
 
 /// A version of a note.
@@ -45,6 +58,9 @@ pub struct Output {
 pub struct Version {
     /// The generation that wrote it; pass it to `read_note` if `author` is present.
     generation: u64,
+    /// Its path then, if the note has moved since: pass it to `read_note` too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
     /// SHA-256 of its bytes, in hex.
     sha256: String,
     /// Its size in bytes.
@@ -70,7 +86,7 @@ impl Operation for NoteHistory {
     const INFO: Info = Info {
         name: "note_history",
         title: "History of a note",
-        description: "Lists the versions of a note, newest first: generation, hash, size, author, time, operation and reason. To read an old version, call read_note with its generation; to restore it, take restore_note. Example: {\"path\": \"Projects/Atlas.md\"}",
+        description: "Lists the versions of a note, newest first: generation, hash, size, author, time, operation and reason. It follows a note that moved. To read an old version, call read_note with its generation and path; to restore it, take restore_note. Example: {\"path\": \"Projects/Atlas.md\"}",
         scopes: &[Scope::ReadVault],
         tags: &["history"],
         ..Info::HARMLESS
@@ -84,7 +100,8 @@ impl Operation for NoteHistory {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path: VaultPath = arguments.path.clone().into();
-        let path = path.as_str();
+        let asked = path.as_str();
+        let mut path = asked.to_owned();
         let limit = arguments.limit.get();
         let newest = context.read(|view| async move { Ok(view) }).await?;
         // A message about several notes may name a hidden one.
@@ -96,7 +113,7 @@ impl Operation for NoteHistory {
         let mut versions = Vec::new();
         let mut before = None;
         loop {
-            let found = notes::find(&snapshot, path, |_| false).await?;
+            let found = notes::find(&snapshot, &path, |_| false).await?;
             let Some(found) = found.filter(|found| matches!(found.record.kind, Kind::Note | Kind::Text)) else { break };
             // The generation that wrote a version identifies its author; history may be shorter, though the note
             // exists.
@@ -107,6 +124,7 @@ impl Operation for NoteHistory {
             let told = manifest.filter(|manifest| is_told(manifest.changes.sum()));
             versions.push(Version {
                 generation: found.generation,
+                path: Some(path.clone()).filter(|path| path != asked),
                 sha256: found.sha256(),
                 bytes: found.record.bytes,
                 time: manifest.map_or(modified, |manifest| manifest.time),
@@ -115,23 +133,49 @@ impl Operation for NoteHistory {
                 message: told.and_then(|manifest| manifest.message.clone()),
                 session: told.and_then(|manifest| manifest.session.clone()),
             });
-            if writer.is_none() {
-                break;
-            }
-            if found.replaces == 0 {
-                break;
-            }
+            let Some(writer) = writer else { break };
+            let older = match found.replaces {
+                0 => {
+                    let Some((earlier, older)) = moved_from(context, &writer, &path).await? else { break };
+                    path = earlier;
+                    Some(older)
+                }
+                replaces => context.vault.mirror.at(replaces).await?,
+            };
             if versions.len() == limit {
                 before = Some(found.generation);
                 break;
             }
-            let Some(older) = context.vault.mirror.at(found.replaces).await? else { break };
+            let Some(older) = older else { break };
             snapshot = older;
         }
         if versions.is_empty() {
-            let message = format!("there is no note at {path}, or no version that old is kept");
-            return Err(Error::not_found(Reason::NoteNotFound, message).with("path", path));
+            let message = format!("there is no note at {asked}, or no version that old is kept");
+            return Err(Error::not_found(Reason::NoteNotFound, message).with("path", asked));
         }
-        Ok(Answer { value: Output { path: path.to_owned(), versions, before }, generation: newest.generation })
+        let before_path = Some(path).filter(|path| before.is_some() && path != asked);
+        let value = Output { path: asked.to_owned(), versions, before, before_path };
+        Ok(Answer { value, generation: newest.generation })
     }
+}
+
+/// The path from which the commit `after` moved the note at `path`, with the generation before; [`None`] if it made
+/// the note, or if the caller may not read the earlier path.
+async fn moved_from(
+    context: &Context<'_>,
+    after: &Snapshot,
+    path: &str,
+) -> Result<Option<(String, Arc<Snapshot>)>, Error> {
+    let changes = after.manifest().changes;
+    if changes.removed == 0 || changes.sum() > MAX_CHANGES {
+        return Ok(None);
+    }
+    let Some(before) = context.vault.mirror.at(after.generation().saturating_sub(1)).await? else { return Ok(None) };
+    let changed = commit::changed(context, Some(&before), after, false, MAX_CHANGES).await?;
+    let paths: Vec<&str> = changed.paths.iter().map(String::as_str).collect();
+    let wants = |record: &Record| record.blob.is_none() && record.bytes <= MAX_COMPARED;
+    let now = notes::find_all(after, &paths, wants).await?;
+    let was = notes::find_all(&before, &paths, wants).await?;
+    let from = renames(&paths, &was, &now).get(path).map(|from| (*from).to_owned());
+    Ok(from.map(|from| (from, before)))
 }

@@ -1,6 +1,6 @@
 //! `read_commit`: what a commit changed, as diffs.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use atlas_mirror::Snapshot;
@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::changed_file::{Change, ChangedFile, MAX_COMPARED, diff, text};
 use crate::history::commit::{self, Commit, is_zero};
+use crate::history::renames::renames;
 
 /// Returns what a commit changed.
 pub struct ReadCommit;
@@ -100,9 +101,10 @@ impl Pair<'_> {
             Some(before) => notes::find_all(before, paths, wants).await?,
             None => paths.iter().map(|_| None).collect(),
         };
-        let moves = moves(paths, &was, &now);
+        let moves = renames(paths, &was, &now);
         let left: BTreeSet<&str> = moves.values().copied().collect();
         let thrown = self.thrown(paths, &was, &now).await?;
+        let was_of = |path: &str| was.get(paths.iter().position(|one| *one == path)?)?.as_ref();
         let mut files = Vec::with_capacity(paths.len());
         for ((path, was), now) in paths.iter().copied().zip(&was).zip(&now) {
             self.context.work.check()?;
@@ -117,7 +119,8 @@ impl Pair<'_> {
                 (Some(_), None) => Change::Deleted,
                 (None, None) => continue,
             };
-            files.push(file(path, change, from, was.as_ref(), now.as_ref()));
+            let earlier = from.and_then(|from| was_of(from)).or(was.as_ref());
+            files.push(file(path, change, from, earlier, now.as_ref()));
         }
         Ok(files)
     }
@@ -145,40 +148,20 @@ impl Pair<'_> {
     }
 }
 
-/// The earlier paths of files that moved without another change, by their new paths.
-fn moves<'p>(paths: &[&'p str], was: &[Option<Found>], now: &[Option<Found>]) -> BTreeMap<&'p str, &'p str> {
-    let all = || paths.iter().copied().zip(was).zip(now);
-    let mut left: HashMap<[u8; 32], Vec<&str>> = HashMap::new();
-    for ((path, was), now) in all() {
-        if let (Some(was), None) = (was, now) {
-            left.entry(was.record.sha256).or_default().push(path);
-        }
-    }
-    let mut moves = BTreeMap::new();
-    for ((path, was), now) in all() {
-        if let (None, Some(now)) = (was, now)
-            && let Some(from) = left.get_mut(&now.record.sha256).and_then(Vec::pop)
-        {
-            moves.insert(path, from);
-        }
-    }
-    moves
-}
-
 fn file(path: &str, change: Change, from: Option<&str>, was: Option<&Found>, now: Option<&Found>) -> ChangedFile {
-    let is_moved = change == Change::Moved;
+    let is_equal = was.zip(now).is_some_and(|(was, now)| was.record.sha256 == now.record.sha256);
     let text_of = |found: Option<&Found>| match found {
         Some(found) => text(found).map(str::to_owned),
         None => Some(String::new()),
     };
-    let compared = text_of(was).zip(text_of(now)).filter(|_| !is_moved);
+    let compared = text_of(was).zip(text_of(now)).filter(|_| !is_equal);
     let diff = compared.as_ref().and_then(|(old, new)| diff(old, new));
     ChangedFile {
         path: path.to_owned(),
         change,
         from: from.map(str::to_owned),
         diff,
-        left_out: compared.is_none() && !is_moved,
+        left_out: compared.is_none() && !is_equal,
         bytes_before: was.map(|was| was.record.bytes),
         bytes_after: now.map(|now| now.record.bytes),
     }
