@@ -14,25 +14,23 @@ use crate::once::StateObject;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Folders, and how old objects in them are deleted. They have no effect a day before, since clocks differ.
-const FOLDERS: [(&str, Duration); 14] = [
+const FOLDERS: [(&str, Duration); 8] = [
     // Requests to an app and what came of them answer calls with keys, and so are kept as long as claims.
     ("app", CLAIMS_KEPT),
     ("approvals", DAY.saturating_mul(2)),
     ("captures", DAY.saturating_mul(31)),
     ("confirmations", DAY.saturating_mul(2)),
-    // Of the authorization server: tries to sign in and codes work for minutes, refresh tokens for 60 days, grants for a year.
-    ("oauth/attempts", DAY.saturating_mul(2)),
-    ("oauth/codes", DAY.saturating_mul(2)),
-    ("oauth/devices", DAY.saturating_mul(2)),
-    ("oauth/grants", DAY.saturating_mul(368)),
-    ("oauth/one-time", DAY.saturating_mul(2)),
-    ("oauth/refresh", DAY.saturating_mul(62)),
-    ("oauth/user-codes", DAY.saturating_mul(2)),
+    ("oauth", DAY.saturating_mul(2)),
     // Sessions of the page, which end before, and the links that begin them.
     ("pages", DAY.saturating_mul(2)),
     ("throttle", DAY.saturating_mul(2)),
     ("writing", DAY.saturating_mul(2)),
 ];
+/// Parts of these folders that are kept longer. Of the authorization server tries to sign in and codes work for minutes, refresh tokens for 60 days, and grants
+/// for a year.
+const LONGER: [(&str, Duration); 2] =
+    [("oauth/grants/", DAY.saturating_mul(368)), ("oauth/refresh/", DAY.saturating_mul(62))];
+
 /// How long claims are kept.
 const CLAIMS_KEPT: Duration = claim::LONGEST.saturating_add(DAY);
 /// The folder of sessions' traces, which are kept as long as generations; so many are looked at by one collection.
@@ -40,6 +38,11 @@ const SESSIONS: &str = "sessions";
 const LOOKED_AT: usize = 1_000_000;
 /// Deleted at once.
 const PARALLEL: usize = 16;
+
+/// How long the object `name` is kept, if longer than others of its folder.
+fn kept_for(name: &str) -> Option<Duration> {
+    LONGER.iter().find(|(part, _)| name.starts_with(part)).map(|(_, kept)| *kept)
+}
 
 impl Mirror {
     /// Deletes what has expired at `now` by the store's clock: about so many objects of each kind at most. What sessions left is kept for `time`.
@@ -52,8 +55,9 @@ impl Mirror {
         let mut collected = Collected::default();
         for (folder, kept) in FOLDERS {
             let made = self.list_state(folder, None).await?;
-            let old = made.into_iter().filter(|made| made.written < now - kept).take(most);
-            let names: Vec<String> = old.map(|made| format!("{folder}/{}", made.name)).collect();
+            let named = made.into_iter().map(|made| (format!("{folder}/{}", made.name), made.written));
+            let old = named.filter(|(name, written)| *written < now - kept_for(name).unwrap_or(kept));
+            let names: Vec<String> = old.map(|(name, _)| name).take(most).collect();
             collected.objects += names.len() as u64;
             self.unmake_all(names).await?;
         }

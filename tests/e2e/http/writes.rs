@@ -5,10 +5,10 @@ use atlas_testkit::notes::contents;
 use atlas_testkit::{Fault, FaultStore, Op, VaultBuilder};
 use axum::body::Body;
 use axum::http::{Method, Request};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::deployment::{Client, Deployment};
-use crate::support::note_calls::{create, delete, move_note, put, read, send};
+use crate::support::note_calls::{create, delete, put, read, send};
 
 #[tokio::test]
 async fn a_note_is_created_once_and_replaced_by_who_has_seen_it() {
@@ -294,33 +294,6 @@ async fn history_says_who_wrote_what() {
     }
     assert_eq!((versions[12]["operation"].as_str(), versions[12]["generation"].as_u64()), (Some("sync"), Some(1)));
     assert_eq!(client.get("/history/none.md").await.error(404).1, "note_not_found");
-}
-
-#[tokio::test]
-async fn history_follows_a_note_that_moved() {
-    let text = "# Boats\n\nThe ferry leaves at six.\nThe raft leaves never.\n";
-    let vault =
-        VaultBuilder::new().note("a.md", text).note("other.md", "# Other\n\nOf nothing else.\n").note("c.md", "c");
-    let deployment = Deployment::of_vault(&vault).await;
-    let client = deployment.client();
-    // An agent moves it, and a person renames it in the folder and edits a line before the next sync.
-    move_note(&client, "a.md", json!({ "to": "b.md" })).await.ok();
-    let edited = text.replace("six", "seven");
-    vault.remove("a.md");
-    vault.remove("other.md");
-    vault.write("boats/c d.md", edited.as_bytes());
-    vault.write("new.md", b"# New\n\nNothing of this was there before.\n");
-    deployment.publish(vault.root()).await;
-    let history = client.get("/history/boats/c%20d.md").await.ok();
-    let told = |version: &Value| (version["generation"].clone(), version["path"].clone());
-    let versions: Vec<_> = history["versions"].as_array().unwrap().iter().map(told).collect();
-    assert_eq!(versions, [(json!(3), json!(null)), (json!(2), json!("b.md")), (json!(1), json!("a.md"))], "{history}");
-    // Page by page it is the same.
-    let first = client.get("/history/boats/c%20d.md?limit=1").await.ok();
-    assert_eq!((&first["before"], &first["before_path"]), (&json!(3), &json!("b.md")), "{first}");
-    let second = client.get("/history/b.md?limit=1&before=3").await.ok();
-    assert_eq!((&second["versions"][0]["generation"], &second["before_path"]), (&json!(2), &json!("a.md")), "{second}");
-    assert_eq!(client.get("/history/new.md").await.ok()["versions"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::support::agent::{Agent, ERAS};
 use crate::support::deployment::Deployment;
-use crate::support::world::{World, caller};
+use crate::support::programs::{Place, json_of};
+use crate::support::world::{self, World, caller};
 
 async fn changed() -> (Deployment, Vec<(&'static str, Value)>) {
     let vault = VaultBuilder::new().note("a.md", "one\ntwo\n").note("b.md", "b\n").note("c.md", "see [[b]]\n");
@@ -85,7 +86,7 @@ async fn a_commit_says_what_became_of_each_file() {
         files(4).await,
         json!([
             { "path": "c.md", "change": "changed", "diff": "@@ -1,1 +1,1 @@\n-see [[b]]\n+see [[e]]\n", "bytes_before": 10, "bytes_after": 10 },
-            { "path": "e.md", "change": "moved", "from": "b.md", "bytes_after": 2 },
+            { "path": "e.md", "change": "moved", "from": "b.md", "bytes_before": 2, "bytes_after": 2 },
         ])
     );
     let thrown = files(5).await;
@@ -97,6 +98,50 @@ async fn a_commit_says_what_became_of_each_file() {
             "generation_not_found"
         );
     }
+}
+
+/// Three syncs of a folder in which a note moved, then moved and changed, beside others that came and went.
+fn moved(place: &Place) {
+    let text = "# Boats\n\nThe ferry leaves at six.\nThe raft leaves never.\n";
+    let vault = VaultBuilder::new().note("Open/a.md", text).note("Open/other.md", "# Other\n\nOf nothing else.\n");
+    let vault = (0..9).fold(vault, |vault, n| vault.note(&format!("{n}.md"), &format!("# {n}\n")));
+    json_of(place.sync(vault.root()).arg("--json"));
+    vault.remove("Open/a.md");
+    vault.write("Private/b.md", text.as_bytes());
+    json_of(place.sync(vault.root()).arg("--json"));
+    vault.remove("Private/b.md");
+    vault.remove("Open/other.md");
+    vault.write("Open/c.md", text.replace("six", "seven").as_bytes());
+    vault.write("Open/new.md", b"# New\n\nNothing of this was there before.\n");
+    json_of(place.sync(vault.root()).arg("--json"));
+}
+
+#[tokio::test]
+async fn history_follows_a_note_that_moved() {
+    let place = Place::new();
+    moved(&place);
+    let world = World { atlas: world::atlas(place.mirror(), &json!({})), caller: caller(&[]) };
+    let history = world.ok("note_history", json!({ "path": "Open/c.md" })).await;
+    let told = |version: &Value| (version["generation"].clone(), version["path"].clone());
+    let versions: Vec<_> = history["versions"].as_array().unwrap().iter().map(told).collect();
+    let expected = [(json!(3), json!(null)), (json!(2), json!("Private/b.md")), (json!(1), json!("Open/a.md"))];
+    assert_eq!(versions, expected, "{history}");
+    // Page by page it is the same.
+    let first = world.ok("note_history", json!({ "path": "Open/c.md", "limit": 1 })).await;
+    assert_eq!((&first["before"], &first["before_path"]), (&json!(3), &json!("Private/b.md")), "{first}");
+    let second = world.ok("note_history", json!({ "path": "Private/b.md", "limit": 1, "before": 3 })).await;
+    assert_eq!((&second["versions"][0]["generation"], &second["before_path"]), (&json!(2), &json!("Open/a.md")));
+    let new = world.ok("note_history", json!({ "path": "Open/new.md" })).await;
+    assert_eq!(new["versions"].as_array().unwrap().len(), 1, "{new}");
+    let files = world.ok("read_commit", json!({ "generation": 3 })).await["files"].clone();
+    assert_eq!((&files[0]["change"], &files[0]["from"]), (&json!("moved"), &json!("Private/b.md")), "{files}");
+    assert!(files[0]["diff"].as_str().unwrap().contains("+The ferry leaves at seven."), "{files}");
+    // Nobody learns where a note was that they may not read.
+    let open = json!({ "readPaths": ["Open/**"] });
+    let world = World { atlas: world::atlas(place.mirror(), &open), caller: caller(&[]) };
+    let history = world.ok("note_history", json!({ "path": "Open/c.md" })).await;
+    assert_eq!(history["versions"].as_array().unwrap().len(), 1, "{history}");
+    assert!(!history.to_string().contains("Private"), "{history}");
 }
 
 #[tokio::test]

@@ -86,7 +86,7 @@ impl Operation for NoteHistory {
     const INFO: Info = Info {
         name: "note_history",
         title: "History of a note",
-        description: "Lists the versions of a note, newest first: generation, hash, size, author, time, operation and reason. It follows a note that moved. To read an old version, call read_note with its generation and path; to restore it, take restore_note. Example: {\"path\": \"Projects/Atlas.md\"}",
+        description: "Lists the versions of a note, newest first: generation, hash, size, author, time, operation and reason. Follows moves. To read an old version, call read_note with its generation; to restore it, take restore_note. Example: {\"path\": \"Projects/Atlas.md\"}",
         scopes: &[Scope::ReadVault],
         tags: &["history"],
         ..Info::HARMLESS
