@@ -119,7 +119,7 @@ impl Pair<'_> {
                 (Some(_), None) => Change::Deleted,
                 (None, None) => continue,
             };
-            let earlier = from.and_then(|from| was_of(from)).or(was.as_ref());
+            let earlier = from.and_then(was_of).or(was.as_ref());
             files.push(file(path, change, from, earlier, now.as_ref()));
         }
         Ok(files)

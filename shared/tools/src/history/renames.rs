@@ -11,6 +11,9 @@ const SIMILAR: f64 = 0.5;
 /// Most files of one commit that are compared with others that have not the same content.
 const MAX_COMPARED: usize = 50;
 
+/// A file with its path.
+type Located<'p, 'f> = (&'p str, &'f Found);
+
 /// The earlier paths of files that moved, by their new paths. `was` and `now` are the files at `paths` before and after,
 /// with their texts.
 pub(super) fn renames<'p>(
@@ -21,7 +24,7 @@ pub(super) fn renames<'p>(
     let all = || paths.iter().copied().zip(was).zip(now);
     let gone = all().filter_map(|((path, was), now)| Some((path, was.as_ref().filter(|_| now.is_none())?)));
     let come = all().filter_map(|((path, was), now)| Some((path, now.as_ref().filter(|_| was.is_none())?)));
-    let (mut gone, come): (Vec<(&str, &Found)>, Vec<(&str, &Found)>) = (gone.collect(), come.collect());
+    let (mut gone, come): (Vec<Located<'_, '_>>, Vec<Located<'_, '_>>) = (gone.collect(), come.collect());
     let mut renames = BTreeMap::new();
     let mut equal: HashMap<[u8; 32], Vec<&str>> = HashMap::new();
     for (path, found) in gone.iter().rev() {
@@ -41,11 +44,7 @@ pub(super) fn renames<'p>(
 }
 
 /// Adds the pairs that have most of their lines in common, the most similar first.
-fn similar<'p: 'f, 'f>(
-    gone: &[(&'p str, &'f Found)],
-    come: &[(&'p str, &'f Found)],
-    renames: &mut BTreeMap<&'p str, &'p str>,
-) {
+fn similar<'p: 'f, 'f>(gone: &[Located<'p, 'f>], come: &[Located<'p, 'f>], renames: &mut BTreeMap<&'p str, &'p str>) {
     let (before, after) = (lines_of(gone), lines_of(come));
     let mut pairs: Vec<(f64, &'p str, &'p str)> = Vec::new();
     for ((from, _), before) in gone.iter().zip(&before) {
@@ -65,7 +64,7 @@ fn similar<'p: 'f, 'f>(
     }
 }
 
-fn lines_of<'a>(files: &[(&'a str, &'a Found)]) -> Vec<Option<Lines<'a>>> {
+fn lines_of<'a>(files: &[Located<'a, 'a>]) -> Vec<Option<Lines<'a>>> {
     files.iter().map(|(path, found)| Lines::of(extension(path), text(found)?)).collect()
 }
 
