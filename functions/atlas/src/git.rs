@@ -6,9 +6,10 @@
 //! time, the exchange is made again on top of that.
 //!
 //! # Layout
-//! - [`GitRules`]: the options. `exchange`: one exchange. `record`: its folders, and whether one is due.
+//! - [`GitRules`]: the options. `exchange`: one exchange; `commits`: the commits that the branch gets. `record`: its folders, and whether one is due.
 //! - `repository`: a branch, by a clone without files. `program`: runs `git`.
 
+mod commits;
 mod exchange;
 mod program;
 mod record;

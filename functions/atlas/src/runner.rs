@@ -125,11 +125,16 @@ impl Runner<'_> {
         let mut result = sync(mirror, &options, progress.clone()).await;
         if let Ok(summary) = &mut result {
             summary.git = joined(before, self.exchange(mirror, &options, Due::Mirror).await);
-            // The folder gets what the branch had at once.
-            if summary.git.as_ref().is_some_and(|git| git.taken > 0)
-                && mirror.known_generation().is_some_and(|newest| newest > summary.generation)
-            {
-                summary.continued(sync(mirror, &options, progress).await?);
+        }
+        // The folder gets what the branch had at once.
+        if let Ok(summary) = &mut result
+            && summary.git.as_ref().is_some_and(|git| git.taken > 0)
+            && mirror.known_generation().is_some_and(|newest| newest > summary.generation)
+        {
+            let again = SyncOptions { collect: None, repair: false, ..options.clone() };
+            match sync(mirror, &again, progress).await {
+                Ok(later) => summary.continued(later),
+                Err(error) => result = Err(error),
             }
         }
         match &result {

@@ -1,10 +1,10 @@
-//! What any embedding model does, wherever it runs.
+//! The interface of an embedding model, wherever it runs.
 
 use async_trait::async_trait;
 
 use crate::vector::Vector;
 
-/// What a text is embedded for. Some models want to know.
+/// The purpose of a text. Some models embed questions otherwise than notes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// To be found.

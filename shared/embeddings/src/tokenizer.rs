@@ -49,7 +49,7 @@ impl Tokenizer {
         Ok(Self { specification, normalizer, vocabulary })
     }
 
-    /// What it does.
+    /// Its steps.
     #[must_use]
     pub const fn specification(&self) -> &Specification {
         &self.specification

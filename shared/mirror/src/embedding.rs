@@ -56,7 +56,7 @@ impl EmbeddingModel for StoreModel {
 /// Vectors that are known, by the key of their text: code and row.
 pub type Known = HashMap<u64, (Vec<u8>, Vec<u8>)>;
 
-/// What was embedded.
+/// The result of embedding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Embedded {
     /// Notes that have their vectors now.
@@ -161,7 +161,7 @@ impl Mirror {
             for document in 0..documents {
                 let note = notes.next_if(|note| note.document == document);
                 let Some(note) = note else {
-                    // Whatever else there is has no passages.
+                    // Only notes have passages.
                     writer.push(Some(&[]));
                     continue;
                 };

@@ -98,7 +98,7 @@ impl Mirror {
         Ok(found)
     }
 
-    /// Deletes a model. What was embedded with it can be searched no more until a sync has embedded it with another.
+    /// Deletes a model. Notes are not found by its vectors any more, until a sync has embedded them with another one.
     ///
     /// # Errors
     /// [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].

@@ -15,7 +15,7 @@ pub const MAX_MODEL_NAME: usize = 256;
 /// The model that made all vectors of a generation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Embeddings {
-    /// Who runs it: `static` for a model in the store, else the kind of service.
+    /// Its provider: `static` for a model in the store, else the kind of service.
     pub provider: String,
     /// Its name.
     pub model: String,

@@ -82,7 +82,7 @@ impl Metadata {
     /// The name, shortened to one that can be shown.
     pub(crate) fn name(&self) -> String {
         let name = self.client_name.as_deref().unwrap_or_default();
-        // What turns the direction of text could make a name look like another.
+        // Marks that turn the direction of text could make a name look like another.
         let is_shown = |c: &char| {
             !c.is_control()
                 && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')

@@ -31,7 +31,7 @@ const GRANTS: &str = "grants";
 const REFRESH: &str = "refresh";
 const USED: &str = ".used";
 
-/// What a person allowed a client.
+/// The rights that a person gave a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     /// The client's id.
@@ -65,7 +65,7 @@ impl Grant {
     }
 }
 
-/// What a person chose on the page.
+/// The person's choice on the page.
 #[derive(Clone, Debug)]
 pub struct Choice {
     /// The person.
@@ -105,13 +105,13 @@ struct StoredRefresh {
     expires: Timestamp,
 }
 
-/// That a refresh token was used.
+/// The mark of a used refresh token.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Used {
     by: Id,
 }
 
-/// That a grant was ended.
+/// The mark of an ended grant.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Ended {
     /// When.
@@ -271,7 +271,7 @@ impl Server<'_> {
         let mut scopes = grant.scopes();
         if let Some(asked) = scope {
             let names: Vec<&str> = asked.split(' ').collect();
-            // What is no scope of a vault was never granted, and some clients repeat it.
+            // Some clients repeat names that are no scopes of a vault, and were never granted.
             let is_more = |name: &&str| name.parse::<Scope>().is_ok_and(|scope| !scopes.contains(&scope));
             if names.iter().any(is_more) {
                 return Err(OAuthError::new(Code::InvalidScope, "scope: ask for no more than was granted"));

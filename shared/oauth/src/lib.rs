@@ -1,7 +1,7 @@
 //! The authorization server: it gives clients tokens that a person granted. OAuth 2.1, as MCP's authorization has it, over nothing but the bucket; any number of
 //! instances can answer.
 //!
-//! The pages where the person signs in and decides are `atlas_ui`'s. Who may do what with a token is decided by the same gates as for any other token.
+//! The pages where the person signs in and decides are `atlas_ui`'s. The same gates decide about its tokens as about any others.
 //!
 //! # Layout
 //!

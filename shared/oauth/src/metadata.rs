@@ -1,4 +1,4 @@
-//! What the server says of itself (RFC 8414, OpenID Connect Discovery).
+//! The server's metadata (RFC 8414, OpenID Connect Discovery).
 
 use atlas_web::issuer::Issuer;
 use serde_json::{Value, json};

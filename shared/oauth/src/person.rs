@@ -1,8 +1,8 @@
 //! How the person signs in: by a passphrase (argon2id), and a one-time code (RFC 6238) where one is set up.
 //!
 //! Tries are counted in the bucket, so that all instances count together: `attempts/<whose>/<time>-<nonce>`. After some within a quarter of an hour the next one has
-//! to wait, each time longer, a minute at most. Who has signed in with a browser before is counted by that browser, all others by their address: so
-//! nobody's tries keep the person out.
+//! to wait, each time longer, a minute at most. A browser in which the person signed in before is counted by itself, all
+//! others by their address: so nobody's tries keep the person out.
 
 use std::time::Duration;
 
@@ -184,7 +184,7 @@ impl Server<'_> {
         Ok(first.is_none_or(|first| first == own))
     }
 
-    /// What a browser shows from now on, so that others' tries are not counted as its own.
+    /// The mark by which a browser is known from now on, so that others' tries are not counted as its own.
     ///
     /// # Errors
     /// When there is no randomness.

@@ -23,7 +23,7 @@ pub struct AuthorizationRequest {
     pub redirect_uri: String,
     /// The client's own text, which it gets back.
     pub state: Option<String>,
-    /// What proves that who redeems the code is who asked.
+    /// The challenge of PKCE: only the client that made it can redeem the code.
     pub challenge: String,
     /// The scopes that are asked for and can be granted, at least one.
     pub scopes: Vec<Scope>,

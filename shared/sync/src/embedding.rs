@@ -23,7 +23,7 @@ const OPERATION: &str = "embed";
 /// Most bytes of kept vectors that are read.
 const MAX_KEPT: u64 = 2 << 30;
 
-/// Who commits, and when.
+/// The author and the time of its commits.
 #[derive(Clone, Debug)]
 pub struct Embedder {
     /// The author of the commit.
@@ -70,7 +70,7 @@ impl Embedder {
         progress: &dyn Progress,
     ) -> Result<(Embedded, Option<EmbedError>), SyncError> {
         let kept = match &self.state {
-            // What a model in the store says costs nothing.
+            // A model in the store costs nothing to ask again.
             Some(state) if embeddings.stored.is_none() => Some(state.join(format!("vectors-{}", embeddings.id))),
             _ => None,
         };
@@ -147,7 +147,7 @@ fn open(path: &Path) -> Option<fs::File> {
     opened.inspect_err(|error| tracing::warn!(%error, "vectors cannot be kept")).ok()
 }
 
-/// The vectors that an interrupted sync kept. What is cut short or damaged is left out.
+/// The vectors that an interrupted sync kept, without damaged ones and the last if it was cut short.
 fn read(path: &Path, dimensions: usize) -> Known {
     let size = fs::metadata(path).map_or(0, |metadata| metadata.len());
     if size == 0 || size > MAX_KEPT {

@@ -88,7 +88,7 @@ pub use pull::Conflicted;
 pub use replay::{Replayed, replay};
 pub use report::{Reason, Skipped};
 pub use runs::{Failure, Run, Runs};
-pub use session::is_inside;
+pub use session::{is_inside, newest};
 pub use summary::{GitSummary, Summary};
 pub use sync::sync;
 pub use text_reader::{MAX_TEXT_BYTES, Reading, TextReader};

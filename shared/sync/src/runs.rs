@@ -81,7 +81,7 @@ impl Runs {
     }
 }
 
-/// Keeps a record at `path`, beside the sync state. What cannot be written is not kept.
+/// Writes a record to `path`, beside the sync state. A failure to write is logged, and ignored.
 pub fn keep(path: &Path, run: &impl Serialize) {
     let temporary = path.with_extension("new");
     let kept = serde_json::to_vec(run).map_err(std::io::Error::from).and_then(|bytes| fs::write(&temporary, bytes));

@@ -94,7 +94,9 @@ pub(crate) fn seen(head: &Snapshot) -> SeenGeneration {
 }
 
 /// The newest generation; [`None`] when there is none.
-pub(crate) async fn newest(mirror: &Mirror) -> Result<Option<Arc<Snapshot>>, SyncError> {
+///
+/// # Errors Those of reading the mirror.
+pub async fn newest(mirror: &Mirror) -> Result<Option<Arc<Snapshot>>, SyncError> {
     match mirror.head().await {
         Ok(head) => Ok(Some(head)),
         Err(MirrorError::NotPublished { .. }) => Ok(None),

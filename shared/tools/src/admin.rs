@@ -33,7 +33,7 @@ pub struct VaultState {
     path: String,
     /// Whether it is read-only.
     read_only: bool,
-    /// Who runs the embedding model: `static` for one in the store; null if there is none.
+    /// The provider of the embedding model: `static` for one in the store; null if there is none.
     embeddings_provider: Option<String>,
     /// The number of chunks of its index: some 4 kB of text each, or several short notes; null if nothing is published.
     chunk_count: Option<u64>,

@@ -343,7 +343,7 @@ impl Operation for Search {
             let generation = cursor.as_ref().map(|cursor| cursor.generation);
             let mut answer =
                 cursor::read(context, generation, |view| ranking::page(view, &request, cursor.as_ref())).await?;
-            // Who did not ask for meaning is not told that there is none.
+            // A caller that did not ask for meaning needs no word that there is none.
             if arguments.mode.is_none() && answer.value.mode_used == Some("text") {
                 (answer.value.mode_used, answer.value.notice) = (None, None);
             }

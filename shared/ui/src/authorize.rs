@@ -101,7 +101,7 @@ fn shown(visit: &Visit, request: &AuthorizationRequest, written: &str, problem: 
     response::with_forms_to(page, &redirect::source(&request.redirect_uri))
 }
 
-/// Who asks, and how that is known.
+/// The client that asks, and how it is known.
 fn client(client: &Client, redirect_uri: &str) -> Markup {
     let place = client.place(redirect_uri);
     html! {

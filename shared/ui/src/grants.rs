@@ -1,4 +1,4 @@
-//! What clients were allowed, and its end.
+//! The grants of clients: their list, and their end.
 
 use atlas_oauth::grant::{self, Listed};
 use atlas_ops::{Code, Error, Reason};

@@ -1,4 +1,4 @@
-//! What signing in and tokens cost in requests to the store.
+//! The price of signing in and of tokens, in requests to the store.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What works: from a 401 at `/mcp` to a call, a refresh and a revocation.
+//! The whole way of a client: from a 401 at `/mcp` to a call, a refresh and a revocation.
 
 use std::time::Duration;
 

@@ -11,7 +11,7 @@ use crate::support::tokens::{bearer, send};
 
 use super::site::{Person, Site, post, redeemed, text};
 
-/// What happens, by whom it may concern; numbers choose among what there is.
+/// An event; its numbers choose among clients, grants and tokens.
 #[derive(Clone, Debug)]
 enum Step {
     Allow { client: usize },

@@ -39,7 +39,7 @@ async fn a_function_without_the_secrets_takes_the_tokens_and_knows_the_person() 
     let cookie = format!("__Host-atlas-page={}", person.cookie("atlas-page").unwrap());
     let shown = page(&Person::at(&function).send("GET", "/ui/access", &[("cookie", &cookie)], "").await);
     assert!(shown.contains("Clients that you allowed") && shown.contains("claude.ai"), "{shown}");
-    // What is ended there is ended here.
+    // A grant that the function `auth` ends is ended in this process too.
     let revoked = site.post("/oauth/revoke", &[("client_id", &id), ("token", text(&tokens, "refresh_token"))]).await;
     assert_eq!((revoked.status.as_u16(), find().await.status.as_u16()), (200, 401));
 }

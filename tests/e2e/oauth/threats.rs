@@ -1,4 +1,4 @@
-//! What must not work: the threats of RFC 9700 and of the page, one test each. `shared/oauth/README.md` lists them.
+//! The threats of RFC 9700 and of the page, none of which may work: one test each. `shared/oauth/README.md` lists them.
 
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ async fn code_injection_a_code_is_for_who_asked_for_it() {
         let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         assert_eq!(error_of(&site.post("/oauth/token", &fields).await), error, "{fields:?}");
     }
-    // Who has the code without the verifier has not used it up.
+    // A try without the verifier does not use the code up.
     site.redeemed(&id, &code).await.ok();
 }
 

@@ -48,7 +48,7 @@ pub fn model(seed: u32) -> StaticModel {
     StaticModel::from_files(tokenizer.to_string().as_bytes(), &tensors, br#"{"normalize": true}"#).unwrap()
 }
 
-/// Who embeds in tests.
+/// The embedder of tests.
 pub fn embedder() -> Embedder {
     Embedder { author: "test".to_owned(), time: Timestamp::UNIX_EPOCH, state: None }
 }

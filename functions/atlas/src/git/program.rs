@@ -1,13 +1,16 @@
-//! Runs the system's `git` on one repository, without a shell, hooks, questions or end.
+//! Runs the system's `git` on one repository, without a shell, hooks or questions, and not for ever.
 
 use std::fmt;
-use std::io::{ErrorKind, Read, Write as _};
+use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
 use atlas_mirror::secrets::masked;
+use futures::future::join3;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
 
 /// How long one call may take: a fetch of a large repository over a slow connection.
 const MAX_TIME: Duration = Duration::from_secs(10 * 60);
@@ -16,8 +19,6 @@ const MAX_OUTPUT: u64 = 512 << 20;
 const MAX_ERRORS: u64 = 64 << 10;
 /// Most characters of a reason.
 const MAX_REASON: usize = 300;
-/// The first and the longest pause between two looks at the program.
-const LOOKS: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(50)];
 
 /// The program, for the bare repository in a folder.
 #[derive(Debug)]
@@ -49,52 +50,58 @@ impl Git {
     }
 
     /// The output of a call that must end well.
-    pub(super) fn output(&self, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
-        self.output_of(arguments, &[], &[])
+    pub(super) async fn output(&self, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
+        self.output_of(arguments, &[], &[]).await
     }
 
     /// The same, as a text without white space around it.
-    pub(super) fn line(&self, arguments: &[&str]) -> Result<String, GitError> {
-        Ok(String::from_utf8_lossy(&self.output(arguments)?).trim().to_owned())
+    pub(super) async fn line(&self, arguments: &[&str]) -> Result<String, GitError> {
+        Ok(String::from_utf8_lossy(&self.output(arguments).await?).trim().to_owned())
     }
 
     /// The output of a call with an `input` and more `variables`, which must end well.
-    pub(super) fn output_of(
+    pub(super) async fn output_of(
         &self,
         arguments: &[&str],
         variables: &[(&str, &str)],
         input: &[u8],
     ) -> Result<Vec<u8>, GitError> {
-        let (status, output, errors) = self.run(arguments, variables, input)?;
+        let (status, output, errors) = self.run(arguments, variables, input).await?;
         if status.success() { Ok(output) } else { Err(failed(arguments, &errors)) }
     }
 
     /// Whether a call ended well; a failure is one of the answers.
-    pub(super) fn is_so(&self, arguments: &[&str]) -> Result<bool, GitError> {
-        Ok(self.run(arguments, &[], &[])?.0.success())
+    pub(super) async fn is_so(&self, arguments: &[&str]) -> Result<bool, GitError> {
+        Ok(self.run(arguments, &[], &[]).await?.0.success())
     }
 
-    fn run(
+    /// Status, output and errors of a call. A call that takes too long, or that nobody waits for any more, is killed.
+    async fn run(
         &self,
         arguments: &[&str],
         variables: &[(&str, &str)],
         input: &[u8],
     ) -> Result<(ExitStatus, Vec<u8>, Vec<u8>), GitError> {
         let mut child = self.start(arguments, variables)?;
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        thread::scope(|scope| {
+        let stdin = child.stdin.take();
+        let write = async move {
             // A program that ends early need not read its input: its status says what happened.
-            scope.spawn(|| stdin.map(|mut stdin| stdin.write_all(input)));
-            let output = scope.spawn(|| read(stdout, MAX_OUTPUT));
-            let errors = scope.spawn(|| read(stderr, MAX_ERRORS));
-            let status = wait(&mut child);
-            let joined = |read: thread::ScopedJoinHandle<'_, Vec<u8>>| read.join().unwrap_or_default();
-            let (output, errors) = (joined(output), joined(errors));
-            if output.len() as u64 > MAX_OUTPUT {
-                return Err(GitError::new(format!("git answers with more than {MAX_OUTPUT} bytes")));
+            if let Some(mut stdin) = stdin {
+                let _ = stdin.write_all(input).await;
             }
-            Ok((status?, output, errors))
-        })
+        };
+        let (output, errors) = (read(child.stdout.take(), MAX_OUTPUT), read(child.stderr.take(), MAX_ERRORS));
+        let done = async {
+            let ((), output, errors) = join3(write, output, errors).await;
+            (child.wait().await, output, errors)
+        };
+        let late = |_| GitError::new(format!("git took more than {} s", MAX_TIME.as_secs()));
+        let (status, output, errors) = timeout(MAX_TIME, done).await.map_err(late)?;
+        let status = status.map_err(|error| GitError::new(format!("git cannot be waited for: {error}")))?;
+        if output.len() as u64 > MAX_OUTPUT {
+            return Err(GitError::new(format!("git answers with more than {MAX_OUTPUT} bytes")));
+        }
+        Ok((status, output, errors))
     }
 
     fn start(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Child, GitError> {
@@ -110,10 +117,10 @@ impl Git {
         }
         command.arg("--git-dir").arg(&self.folder).args(arguments);
         command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C").envs(variables.iter().copied());
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         // Ctrl-C is for the sync, which ends the call in hand cleanly.
         #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.process_group(0);
         command.spawn().map_err(|error| match error.kind() {
             ErrorKind::NotFound => GitError::new("there is no program `git`: install it, or leave out --git"),
             _ => GitError::new(format!("git cannot be started: {error}")),
@@ -122,35 +129,13 @@ impl Git {
 }
 
 /// At most `limit` bytes and one more, so that the reader sees that there are too many.
-fn read(from: Option<impl Read>, limit: u64) -> Vec<u8> {
+async fn read(from: Option<impl AsyncRead + Unpin>, limit: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(from) = from {
         // A pipe that breaks ends the output; the status tells the rest.
-        let _ = from.take(limit + 1).read_to_end(&mut bytes);
+        let _ = from.take(limit + 1).read_to_end(&mut bytes).await;
     }
     bytes
-}
-
-/// Its status; after [`MAX_TIME`] it is killed, with the programs that it started.
-fn wait(child: &mut Child) -> Result<ExitStatus, GitError> {
-    let unknown = |error: std::io::Error| GitError::new(format!("git cannot be waited for: {error}"));
-    let begun = Instant::now();
-    let [mut pause, longest] = LOOKS;
-    loop {
-        if let Some(status) = child.try_wait().map_err(unknown)? {
-            return Ok(status);
-        }
-        if begun.elapsed() > MAX_TIME {
-            #[cfg(unix)]
-            if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-                let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-            }
-            child.kill().and_then(|()| child.wait()).map_err(unknown)?;
-            return Err(GitError::new(format!("git took more than {} s", MAX_TIME.as_secs())));
-        }
-        thread::sleep(pause);
-        pause = (pause * 2).min(longest);
-    }
 }
 
 /// The failure of a call: its last words.

@@ -8,6 +8,9 @@ use jiff::Timestamp;
 
 use super::program::{Git, GitError};
 
+/// Most characters of a name.
+const MAX_NAME: usize = 64;
+
 /// A branch of the repository at an address, and the clone of it.
 #[derive(Debug)]
 pub(super) struct Repository {
@@ -59,7 +62,9 @@ impl Ident {
 
     /// Somebody of this name, at the same address.
     pub(super) fn named(&self, name: &str) -> Self {
-        let name: String = name.chars().filter(|letter| !letter.is_control() && !"<>".contains(*letter)).collect();
+        // As many characters as any author of a commit may have.
+        let plain = name.chars().filter(|letter| !letter.is_control() && !"<>".contains(*letter));
+        let name: String = plain.take(MAX_NAME).collect();
         let has_letters = name.chars().any(char::is_alphanumeric);
         Self { name: if has_letters { name } else { "unknown".to_owned() }, email: self.email.clone() }
     }
@@ -67,16 +72,16 @@ impl Ident {
 
 impl Repository {
     /// The `branch` of the repository at `url`, with a clone in `folder`, which is made if it is not there.
-    pub(super) fn open(folder: PathBuf, url: &str, branch: &str) -> Result<Self, GitError> {
+    pub(super) async fn open(folder: PathBuf, url: &str, branch: &str) -> Result<Self, GitError> {
         let git = Git::of(folder.clone());
         let is_plain = |text: &str| !text.is_empty() && !text.starts_with('-') && !text.contains(char::is_control);
-        if !is_plain(url) || !is_plain(branch) || !git.is_so(&["check-ref-format", "--branch", branch])? {
+        if !is_plain(url) || !is_plain(branch) || !git.is_so(&["check-ref-format", "--branch", branch]).await? {
             return Err(GitError::new(
                 "write --git as the address of a repository, and --git-branch as a branch's name",
             ));
         }
         if !folder.join("HEAD").exists() {
-            git.output(&["init", "--quiet", "--bare"])?;
+            git.output(&["init", "--quiet", "--bare"]).await?;
         }
         Ok(Self { git, folder, url: url.to_owned(), branch: branch.to_owned() })
     }
@@ -94,53 +99,53 @@ impl Repository {
     }
 
     /// Asks for the branch's newest commit, with all that it needs; [`None`] if there is no branch.
-    pub(super) fn fetch(&self) -> Result<Option<String>, GitError> {
+    pub(super) async fn fetch(&self) -> Result<Option<String>, GitError> {
         let (local, remote) = (self.local(), self.remote());
-        let listed = self.git.line(&["ls-remote", "--heads", "--", &self.url, &local])?;
+        let listed = self.git.line(&["ls-remote", "--heads", "--", &self.url, &local]).await?;
         let Some(tip) = listed.split_whitespace().next() else {
-            if self.known()?.is_some() {
-                self.git.output(&["update-ref", "-d", &remote])?;
+            if self.known().await?.is_some() {
+                self.git.output(&["update-ref", "-d", &remote]).await?;
             }
             return Ok(None);
         };
-        if self.known()?.as_deref() != Some(tip) {
+        if self.known().await?.as_deref() != Some(tip) {
             let refs = format!("+{local}:{remote}");
-            self.git.output(&["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--", &self.url, &refs])?;
+            self.git
+                .output(&["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--", &self.url, &refs])
+                .await?;
         }
         // The branch may have moved between the two.
-        self.known()
+        self.known().await
     }
 
     /// The branch's newest commit, as it was last fetched or pushed.
-    pub(super) fn known(&self) -> Result<Option<String>, GitError> {
-        self.commit_at(&self.remote())
+    pub(super) async fn known(&self) -> Result<Option<String>, GitError> {
+        self.commit_at(&self.remote()).await
     }
 
     /// The commits that were made here and not pushed.
-    pub(super) fn unpushed(&self) -> Result<Option<String>, GitError> {
-        self.commit_at(&self.local())
+    pub(super) async fn unpushed(&self) -> Result<Option<String>, GitError> {
+        self.commit_at(&self.local()).await
     }
 
-    fn commit_at(&self, name: &str) -> Result<Option<String>, GitError> {
-        if !self.git.is_so(&["rev-parse", "--verify", "--quiet", name])? {
-            return Ok(None);
-        }
-        self.git.line(&["rev-parse", "--verify", "--quiet", name]).map(Some)
+    async fn commit_at(&self, name: &str) -> Result<Option<String>, GitError> {
+        let commit = self.git.line(&["for-each-ref", "--format=%(objectname)", name]).await?;
+        Ok(Some(commit).filter(|commit| !commit.is_empty()))
     }
 
     /// Whether it is there.
-    pub(super) fn has(&self, commit: &str) -> Result<bool, GitError> {
-        self.git.is_so(&["cat-file", "-e", &format!("{commit}^{{commit}}")])
+    pub(super) async fn has(&self, commit: &str) -> Result<bool, GitError> {
+        self.git.is_so(&["cat-file", "-e", &format!("{commit}^{{commit}}")]).await
     }
 
     /// Whether `later` has all of `earlier`.
-    pub(super) fn is_ancestor(&self, earlier: &str, later: &str) -> Result<bool, GitError> {
-        self.git.is_so(&["merge-base", "--is-ancestor", earlier, later])
+    pub(super) async fn is_ancestor(&self, earlier: &str, later: &str) -> Result<bool, GitError> {
+        self.git.is_so(&["merge-base", "--is-ancestor", earlier, later]).await
     }
 
     /// The files of a commit that have an ordinary content and an ordinary name, by path.
-    pub(super) fn files(&self, commit: &str) -> Result<BTreeMap<String, GitFile>, GitError> {
-        let listed = self.git.output(&["ls-tree", "-r", "-z", "-l", "--full-tree", commit])?;
+    pub(super) async fn files(&self, commit: &str) -> Result<BTreeMap<String, GitFile>, GitError> {
+        let listed = self.git.output(&["ls-tree", "-r", "-z", "-l", "--full-tree", commit]).await?;
         let file = |line: &[u8]| {
             let (about, path) = str::from_utf8(line).ok()?.split_once('\t')?;
             let mut about = about.split_whitespace();
@@ -153,9 +158,9 @@ impl Repository {
     }
 
     /// The contents with these names.
-    pub(super) fn contents(&self, ids: &[&str]) -> Result<Vec<Vec<u8>>, GitError> {
+    pub(super) async fn contents(&self, ids: &[&str]) -> Result<Vec<Vec<u8>>, GitError> {
         let asked: String = ids.iter().flat_map(|id| [id, "\n"]).collect();
-        let answer = self.git.output_of(&["cat-file", "--batch"], &[], asked.as_bytes())?;
+        let answer = self.git.output_of(&["cat-file", "--batch"], &[], asked.as_bytes()).await?;
         let cut = || GitError::new("git cat-file: it gave less than was asked for");
         let mut rest = answer.as_slice();
         let mut contents = Vec::with_capacity(ids.len());
@@ -171,25 +176,25 @@ impl Repository {
     }
 
     /// Takes the contents of `files` over, byte for byte. Returns their names.
-    pub(super) fn take(&self, files: &[PathBuf]) -> Result<Vec<String>, GitError> {
+    pub(super) async fn take(&self, files: &[PathBuf]) -> Result<Vec<String>, GitError> {
         let mut asked = Vec::new();
         for file in files {
             asked.extend_from_slice(file.as_os_str().as_encoded_bytes());
             asked.push(b'\n');
         }
-        let named = self.git.output_of(&["hash-object", "-w", "--no-filters", "--stdin-paths"], &[], &asked)?;
+        let named = self.git.output_of(&["hash-object", "-w", "--no-filters", "--stdin-paths"], &[], &asked).await?;
         let names: Vec<String> = String::from_utf8_lossy(&named).lines().map(str::to_owned).collect();
         if names.len() == files.len() { Ok(names) } else { Err(GitError::new("git hash-object: a file is missing")) }
     }
 
     /// The tree of a commit, with `changes`.
-    pub(super) fn tree(&self, commit: Option<&str>, changes: &[TreeChange<'_>]) -> Result<String, GitError> {
+    pub(super) async fn tree(&self, commit: Option<&str>, changes: &[TreeChange<'_>]) -> Result<String, GitError> {
         let index = self.folder.join("atlas-index");
         // Left by a sync that was killed.
         let _ = fs::remove_file(&index);
         let name = index.to_string_lossy();
         let variables = [("GIT_INDEX_FILE", &*name)];
-        self.git.output_of(&["read-tree", commit.unwrap_or("--empty")], &variables, &[])?;
+        self.git.output_of(&["read-tree", commit.unwrap_or("--empty")], &variables, &[]).await?;
         let mut lines = Vec::new();
         for (path, content) in changes {
             let line = match content {
@@ -198,18 +203,18 @@ impl Repository {
             };
             lines.extend_from_slice(line.as_bytes());
         }
-        self.git.output_of(&["update-index", "-z", "--index-info"], &variables, &lines)?;
-        let tree = self.git.output_of(&["write-tree"], &variables, &[])?;
+        self.git.output_of(&["update-index", "-z", "--index-info"], &variables, &lines).await?;
+        let tree = self.git.output_of(&["write-tree"], &variables, &[]).await?;
         Ok(String::from_utf8_lossy(&tree).trim().to_owned())
     }
 
     /// The name of a commit's tree.
-    pub(super) fn tree_of(&self, commit: &str) -> Result<String, GitError> {
-        self.git.line(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")])
+    pub(super) async fn tree_of(&self, commit: &str) -> Result<String, GitError> {
+        self.git.line(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")]).await
     }
 
     /// Makes a commit, which belongs to no branch yet. Returns its name.
-    pub(super) fn commit(&self, new: &NewCommit<'_>) -> Result<String, GitError> {
+    pub(super) async fn commit(&self, new: &NewCommit<'_>) -> Result<String, GitError> {
         let date = format!("{} +0000", new.time.as_second());
         let variables = [
             ("GIT_AUTHOR_NAME", new.author.name.as_str()),
@@ -222,37 +227,39 @@ impl Repository {
         let parent = new.parent.map(|parent| ["-p", parent]);
         let arguments: Vec<&str> =
             ["commit-tree", new.tree].into_iter().chain(parent.into_iter().flatten()).chain(["-F", "-"]).collect();
-        let made = self.git.output_of(&arguments, &variables, new.message.as_bytes())?;
+        let made = self.git.output_of(&arguments, &variables, new.message.as_bytes()).await?;
         Ok(String::from_utf8_lossy(&made).trim().to_owned())
     }
 
     /// Makes `commit` the branch's newest, if it continues what is there. Returns whether it does.
-    pub(super) fn push(&self, commit: &str, from: Option<&str>) -> Result<bool, GitError> {
+    pub(super) async fn push(&self, commit: &str, from: Option<&str>) -> Result<bool, GitError> {
         let (local, remote) = (self.local(), self.remote());
         let refs = format!("{commit}:{local}");
-        let pushed = self.git.output(&["push", "--quiet", "--no-verify", "--", &self.url, &refs]);
+        let pushed = self.git.output(&["push", "--quiet", "--no-verify", "--", &self.url, &refs]).await;
         if let Err(error) = pushed {
-            let tip = self.fetch()?;
+            let tip = self.fetch().await?;
             return if tip.as_deref() == from { Err(error) } else { Ok(false) };
         }
-        self.git.output(&["update-ref", &remote, commit]).map(|_| true)
+        self.git.output(&["update-ref", &remote, commit]).await.map(|_| true)
     }
 
     /// Keeps `commit` in the clone, for a person to push.
-    pub(super) fn keep(&self, commit: &str) -> Result<(), GitError> {
-        self.git.output(&["update-ref", &self.local(), commit]).map(drop)
+    pub(super) async fn keep(&self, commit: &str) -> Result<(), GitError> {
+        self.git.output(&["update-ref", &self.local(), commit]).await.map(drop)
     }
 
     /// Author and subject of the commits after `from`, up to `to`, the newest first; at most `limit`.
-    pub(super) fn subjects(
+    pub(super) async fn subjects(
         &self,
         from: Option<&str>,
         to: &str,
         limit: usize,
     ) -> Result<Vec<(String, String)>, GitError> {
         let range = from.map_or_else(|| to.to_owned(), |from| format!("{from}..{to}"));
-        let log =
-            self.git.output(&["log", "-z", "--format=%an%x01%s", &format!("--max-count={limit}"), &range, "--"])?;
+        let log = self
+            .git
+            .output(&["log", "-z", "--format=%an%x01%s", &format!("--max-count={limit}"), &range, "--"])
+            .await?;
         let log = String::from_utf8_lossy(&log);
         let entries = log.split('\0').filter_map(|entry| entry.split_once('\u{1}'));
         Ok(entries.map(|(author, subject)| (author.to_owned(), subject.to_owned())).collect())

@@ -25,7 +25,7 @@ impl Precompiled {
         Ok(Self { units, instead: instead.to_vec() })
     }
 
-    /// What stands instead of the shortest string of the table that `text` begins with.
+    /// The replacement of the shortest string of the table that `text` begins with.
     fn instead_of(&self, text: &str) -> Option<&str> {
         let offset = |unit: u32| ((unit >> 10) << ((unit & (1 << 9)) >> 6)) as usize;
         let mut at = offset(*self.units.first()?);

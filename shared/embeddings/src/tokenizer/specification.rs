@@ -1,4 +1,4 @@
-//! What a `tokenizer.json` says.
+//! The content of a `tokenizer.json`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,7 +12,7 @@ const MAX_TOKEN_BYTES: usize = 1_024;
 /// Most tokens that are found as they are written.
 const MAX_ADDED: usize = 4_096;
 
-/// What a tokenizer does.
+/// The steps of a tokenizer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Specification {
     /// The steps that change the text first.

@@ -55,7 +55,7 @@ pub(super) fn split(splitters: &[Split], text: &str, is_first: bool, each: &mut 
     }
 }
 
-/// What a character does to the piece that it is in.
+/// The effect of a character on the piece that it is in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     /// It ends one and is in none.
@@ -115,7 +115,7 @@ fn is_punctuation(c: char) -> bool {
         )
 }
 
-/// What `\w` means.
+/// Whether `\w` matches it.
 fn is_word(c: char) -> bool {
     use GeneralCategory as G;
     c.is_alphanumeric()

@@ -6,7 +6,7 @@ use fst::raw::{Fst, Node, Output};
 use super::specification::Tokens;
 use crate::ModelError;
 
-/// What an unknown character costs beside the least probable token.
+/// The penalty of an unknown character, below the least probable token.
 const UNKNOWN_PENALTY: f64 = 10.0;
 
 /// A vocabulary.
@@ -102,7 +102,7 @@ impl Vocabulary {
         self.scores.get(id as usize).map_or(self.unknown_score(), |score| f64::from(*score))
     }
 
-    /// That of an unknown character.
+    /// The token of an unknown character.
     pub(super) fn unknown_score(&self) -> f64 {
         self.least - UNKNOWN_PENALTY
     }

@@ -197,7 +197,7 @@ fn vectors_make_a_manifest_one_that_older_programs_do_not_extend() {
     let with = Manifest { format: 2, embeddings: Some(model.clone()), ..manifest() };
     let bytes = with.encode().unwrap();
     assert_eq!(Manifest::decode(&bytes).as_ref(), Ok(&with));
-    // What older programs look at first.
+    // Older programs look at the format first.
     let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!((json["format"].as_u64(), &json["embeddings"]["model"]), (Some(2), &serde_json::json!("m")));
     let mut writer = VectorWriter::new(8);

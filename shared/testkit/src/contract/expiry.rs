@@ -177,6 +177,24 @@ async fn a_claim_that_is_made_while_older_ones_of_its_key_go_stays() {
 }
 
 #[tokio::test]
+async fn what_a_person_granted_outlives_the_codes_of_the_authorization_server() {
+    let mut keyed = Keyed::new().await;
+    let names = ["oauth/codes/a", "oauth/attempts/b/c", "oauth/grants/d", "oauth/grants/d.ended", "oauth/refresh/d.e"];
+    for name in names {
+        keyed.write(name, &json!({})).await;
+    }
+    keyed.pass(3 * 24);
+    assert_eq!(keyed.collect().await, 2);
+    assert_eq!(keyed.state().await, ["oauth/grants/d", "oauth/grants/d.ended", "oauth/refresh/d.e"]);
+    keyed.pass(60 * 24);
+    assert_eq!(keyed.collect().await, 1);
+    keyed.pass(300 * 24);
+    assert_eq!(keyed.collect().await, 0);
+    keyed.pass(10 * 24);
+    assert_eq!(keyed.collect().await, 2);
+}
+
+#[tokio::test]
 async fn what_is_kept_for_a_while_goes_by_its_age() {
     let mut keyed = Keyed::new().await;
     let names = ["confirmations/a", "confirmations/a.used", "throttle/x/00000000000000000007", "writing/1-x"];

@@ -52,7 +52,7 @@ struct Lists {
 /// An embedding model.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Embeddings {
-    /// Who runs it: `static` for a model in the store.
+    /// Its provider: `static` for a model in the store.
     provider: Option<String>,
     /// Its name.
     model: Option<String>,

@@ -30,7 +30,7 @@ const MAX_REACHED: usize = 500;
 const MAX_EXPANSION: usize = 50;
 /// Least similarity of a passage of a reached note.
 const LEAST: f32 = 0.2;
-/// What a link leaves of a passage's similarity.
+/// The part of a passage's similarity that is left after a link.
 const PER_HOP: f32 = 0.85;
 
 /// Finds passages by meaning and by links.

@@ -45,7 +45,7 @@ pub(crate) struct Close {
     /// How many others link to it, and what that adds.
     pub(crate) linking: usize,
     pub(crate) by_links: f32,
-    /// What its meaning adds, and the lines that are nearest: the first, counted from 0, and how many.
+    /// The score that its meaning adds, and the nearest lines: the first, counted from 0, and their number.
     pub(crate) by_meaning: f32,
     pub(crate) lines: Option<(u32, u32)>,
 }

@@ -17,7 +17,7 @@ pub(crate) struct Fused {
     best: VecDeque<Close>,
     /// Those of them that may come again in the rest.
     seen: HashSet<DocumentRef>,
-    /// What scores of the rest are worth here; [`None`] if they come after all of the best.
+    /// The factor of the scores of the rest; [`None`] if they come after all of the best.
     factor: Option<f32>,
     /// The next of the rest.
     held: Option<Close>,

@@ -35,7 +35,7 @@ const MAX_BATCH: usize = 128;
 pub(crate) struct Request<'a> {
     pub(crate) expression: Expression,
     pub(crate) listing: Listing<'a>,
-    /// What is asked for by meaning, if that counts.
+    /// The question's vector, if meaning counts.
     pub(crate) meaning: Option<Asked<'a>>,
 }
 

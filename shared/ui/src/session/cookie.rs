@@ -63,7 +63,7 @@ fn kind_of(headers: &HeaderMap, (secure, local): (&str, &str)) -> (String, &'sta
     (format!("{local}_{port}"), "Path=/ui; HttpOnly; SameSite=Strict")
 }
 
-/// What the browser shows, if somebody signed in with it before.
+/// The browser's mark, if somebody signed in with it before.
 pub(crate) fn browser(headers: &HeaderMap) -> Option<&str> {
     let (name, _) = kind_of(headers, BROWSER);
     pairs(headers).find(|(of, _)| *of == name).map(|(_, value)| value)

@@ -5,10 +5,12 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::Duration;
 
 use atlas_testkit::VaultBuilder;
 
 use super::{World, git, read, vault};
+use crate::support::programs::until;
 
 /// Serves the repositories in `folder` on the loopback address, until the process ends. Returns the server's URL.
 fn serve(folder: PathBuf) -> String {
@@ -77,4 +79,18 @@ fn a_repository_is_reached_over_http() {
     assert!(bare.join("raced").exists() && summary["git"]["error"].is_null(), "{summary}");
     assert_eq!(world.text("adr/1.md"), "# 1. Use ferries\n");
     assert!(world.log("%s").contains(&"In between".to_owned()));
+}
+
+#[test]
+fn ctrl_c_ends_a_sync_that_waits_for_the_repository() {
+    let mut world = World::new(&[]);
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    world.url = format!("http://{}/repository.git", silent.local_addr().unwrap());
+    let vault = vault();
+    let mut sync = world.command("host", vault.root(), &[]);
+    let mut running = sync.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let _waiting = silent.accept().unwrap();
+    assert!(Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap().success());
+    let ended = || running.try_wait().unwrap().ok_or("it runs");
+    assert!(!until(Duration::from_secs(20), "the sync ends", ended).success());
 }
