@@ -8,6 +8,7 @@ mod facades;
 mod guardrails;
 mod mcp_stdio;
 mod packs;
+mod prompts;
 mod tasks;
 mod teaching;
 mod vault_mcp;

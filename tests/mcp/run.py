@@ -5,6 +5,7 @@ usage: run.py PROGRAM, where PROGRAM is the built `atlas`
 """
 
 import asyncio
+import base64
 import contextlib
 import json
 import os
@@ -230,7 +231,8 @@ def main(program):
         store = published(program, scratch / "shared")
 
         watch = ["cargo", "lambda", "watch", "--ignore-changes", "--invoke-address", "127.0.0.1"]
-        with running([*watch, "--invoke-port", str(invoked)], scratch / "watch.log", STORE=store) as process:
+        suited = published(program, scratch / "suited", with_prompts=True)
+        with running([*watch, "--invoke-port", str(invoked)], scratch / "watch.log", STORE=suited) as process:
             answers(function, process, BUILD_SECONDS)
             conformance(function, scratch)
 
@@ -264,10 +266,26 @@ def main(program):
         asyncio.run(do_tasks(program, store, scratch))
 
 
-def published(program, folder):
+# The prompts that the conformance suite asks for, as a person keeps prompts in a vault.
+PROMPTS = {
+    "test_simple_prompt": "This is a simple prompt for testing.",
+    "test_prompt_with_arguments": "Prompt with arguments: arg1='{{arg1}}', arg2='{{arg2}}'",
+    "test_prompt_with_embedded_resource": "![[Home]]\n\nProcess the note above, as you would {{resourceUri}}.",
+    "test_prompt_with_image": "![[pixel.png]]\n\nAnalyse the picture above.",
+}
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
+
+
+def published(program, folder, with_prompts=False):
     """The address of a new store that has the demo vault."""
-    store = f"file://{folder / 'store'}"
-    sync = [program, "sync", "--root", str(PROJECT / "tests/vaults/demo"), "--state", str(folder / "state")]
+    store, root = f"file://{folder / 'store'}", PROJECT / "tests/vaults/demo"
+    if with_prompts:
+        root = shutil.copytree(root, folder / "vault")
+        (root / "Prompts").mkdir()
+        (root / "pixel.png").write_bytes(base64.b64decode(PIXEL))
+        for name, text in PROMPTS.items():
+            (root / f"Prompts/{name}.md").write_text(f"---\ndescription: A prompt of the suite\n---\n{text}\n")
+    sync = [program, "sync", "--root", str(root), "--state", str(folder / "state")]
     subprocess.run([*sync, "--store", store], check=True, env=environment(), timeout=SECONDS)
     return store
 

@@ -19,7 +19,7 @@ impl Server {
             Reference::Resource(resource) => {
                 resource.uri == resources::TEMPLATE && [VAULT, prompts::PATH].contains(&argument)
             }
-            Reference::Prompt(prompt) => prompts::takes(&prompt.name, argument),
+            Reference::Prompt(prompt) => self.takes(&prompt.name, argument).await?,
             _ => false,
         };
         if !is_known {

@@ -1,7 +1,7 @@
 //! Answers the messages of one client.
 
 use crate::server::Server;
-use crate::{elicitation, prompts, resources, tools};
+use crate::{elicitation, resources, tools};
 use atlas_ops::Error;
 use atlas_tools::facade::Resolved;
 use rmcp::model::{
@@ -90,17 +90,23 @@ impl ServerHandler for Server {
         self.resource(&request.uri).await.map(Into::into)
     }
 
-    async fn list_prompts(&self, request: Page, _: RequestContext<RoleServer>) -> Result<ListPromptsResult, ErrorData> {
+    async fn list_prompts(
+        &self,
+        request: Page,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
         only(request)?;
-        Ok(ListPromptsResult::with_all_items(prompts::all()).with_ttl_ms(LIST_TIME))
+        self.prepared("list_prompts", &context).await.map_err(unprepared)?;
+        Ok(ListPromptsResult::with_all_items(self.prompts().await?).with_ttl_ms(LIST_TIME))
     }
 
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        prompts::get(&request.name, &request.arguments.unwrap_or_default()).map(Into::into)
+        self.prepared("get_prompt", &context).await.map_err(unprepared)?;
+        self.prompt(&request.name, request.arguments.unwrap_or_default()).await.map(Into::into)
     }
 
     async fn complete(

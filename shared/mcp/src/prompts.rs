@@ -1,7 +1,15 @@
-//! Prompts for common tasks, which name the tools.
+//! Prompts: those for common tasks, which name the tools, and those that a person keeps in the vault.
 
-use rmcp::model::{ErrorData, GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
+use atlas_ops::{Call, Code};
+use atlas_tools::prompts::get_prompt::GetPrompt;
+use atlas_tools::prompts::list_prompts::ListPrompts;
+use rmcp::model::{
+    ContentBlock, ErrorData, GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, ResourceContents, Role,
+};
 use serde_json::Value;
+
+use crate::resources;
+use crate::server::Server;
 
 /// The argument of a prompt that is the path of a note.
 pub(crate) const PATH: &str = "path";
@@ -57,44 +65,131 @@ const TEMPLATES: [Template; 4] = [
     },
 ];
 
-/// All prompts.
-pub(crate) fn all() -> Vec<Prompt> {
-    let argument = |(name, description): &(&str, &str)| {
-        PromptArgument::new(*name).with_description(*description).with_required(true)
-    };
-    let prompt = |template: &Template| {
-        let arguments = template.arguments.iter().map(argument).collect();
-        Prompt::new(template.name, Some(template.description), Some(arguments)).with_title(template.title)
-    };
-    TEMPLATES.iter().map(prompt).collect()
-}
-
-/// Whether a prompt with this name has such an argument.
-pub(crate) fn takes(name: &str, argument: &str) -> bool {
-    let mut templates = TEMPLATES.iter().filter(|template| template.name == name);
-    templates.any(|template| template.arguments.iter().any(|(name, _)| *name == argument))
-}
-
-/// The prompt with this name, with its arguments filled in.
-pub(crate) fn get(name: &str, arguments: &JsonObject) -> Result<GetPromptResult, ErrorData> {
-    let wrong = |message: String| Err(ErrorData::invalid_params(message, None));
-    let Some(template) = TEMPLATES.iter().find(|template| template.name == name) else {
-        return wrong("Unknown prompt: prompts/list lists the known ones".to_owned());
-    };
-    if let Some(other) = arguments.keys().find(|name| !takes(template.name, name)) {
-        let other = other.get(..other.floor_char_boundary(100)).unwrap_or_default();
-        return wrong(format!("{other}: the prompt has no such argument"));
+impl Server {
+    /// All prompts: those for common tasks, and those of the vault that the caller may read.
+    pub(crate) async fn prompts(&self) -> Result<Vec<Prompt>, ErrorData> {
+        let mut prompts: Vec<Prompt> = TEMPLATES.iter().map(Template::listed).collect();
+        let own = self.own_prompts().await?;
+        prompts.extend(own.iter().filter_map(listed).filter(|prompt| template(&prompt.name).is_none()));
+        Ok(prompts)
     }
-    let mut values = Vec::new();
-    for (name, description) in template.arguments {
-        match arguments.get(*name) {
-            Some(Value::String(text)) => values.push((*name, text.as_str())),
-            Some(_) => return wrong(format!("{name}: must be text")),
-            None => return wrong(format!("{name} is missing: {description}")),
+
+    /// The prompt with this name, with its arguments filled in.
+    pub(crate) async fn prompt(&self, name: &str, arguments: JsonObject) -> Result<GetPromptResult, ErrorData> {
+        if let Some(template) = template(name) {
+            return template.filled(&arguments);
+        }
+        let vault = self.vault().map_err(|error| resources::refusal(&error))?;
+        let arguments =
+            JsonObject::from_iter([("name".to_owned(), name.into()), ("arguments".to_owned(), arguments.into())]);
+        let prompt = self.answer(atlas_tools::entry::<GetPrompt>(), &vault, arguments).await?;
+        let parts = prompt.get("parts").and_then(Value::as_array).into_iter().flatten();
+        let messages = parts.map(|part| PromptMessage::new(Role::User, content(&vault, part))).collect();
+        Ok(GetPromptResult::new(messages).with_description(text(&prompt, "description")))
+    }
+
+    /// Whether a prompt with this name has such an argument.
+    pub(crate) async fn takes(&self, name: &str, argument: &str) -> Result<bool, ErrorData> {
+        if let Some(template) = template(name) {
+            return Ok(template.arguments.iter().any(|(name, _)| *name == argument));
+        }
+        let own = self.own_prompts().await?;
+        let mut arguments = own.iter().filter(|prompt| text(prompt, "name") == name).flat_map(arguments);
+        Ok(arguments.any(|known| text(known, "name") == argument))
+    }
+
+    /// The prompts of the vault as `list_prompts` returns them; none for a caller who may not list them, and before the vault is published.
+    async fn own_prompts(&self) -> Result<Vec<Value>, ErrorData> {
+        let vault = self.vault().map_err(|error| resources::refusal(&error))?;
+        let call = Call { vault: Some(vault), ..self.call_of(atlas_tools::entry::<ListPrompts>(), JsonObject::new()) };
+        match self.run(call).await {
+            Ok(answer) => Ok(match answer.value {
+                Value::Object(mut listed) => match listed.remove("items") {
+                    Some(Value::Array(items)) => items,
+                    _ => Vec::new(),
+                },
+                _ => Vec::new(),
+            }),
+            Err(error) if [Code::NotFound, Code::Forbidden].contains(&error.code) => Ok(Vec::new()),
+            Err(error) => Err(resources::refusal(&error)),
         }
     }
-    let message = PromptMessage::new_text(Role::User, filled(template.text, &values));
-    Ok(GetPromptResult::new(vec![message]).with_description(template.description))
+}
+
+/// The prompt for a common task with this name.
+fn template(name: &str) -> Option<&'static Template> {
+    TEMPLATES.iter().find(|template| template.name == name)
+}
+
+impl Template {
+    fn listed(&self) -> Prompt {
+        let argument = |(name, description): &(&str, &str)| {
+            PromptArgument::new(*name).with_description(*description).with_required(true)
+        };
+        let arguments = self.arguments.iter().map(argument).collect();
+        Prompt::new(self.name, Some(self.description), Some(arguments)).with_title(self.title)
+    }
+
+    fn filled(&self, arguments: &JsonObject) -> Result<GetPromptResult, ErrorData> {
+        let wrong = |message: String| Err(ErrorData::invalid_params(message, None));
+        let takes = |name: &str| self.arguments.iter().any(|(known, _)| *known == name);
+        if let Some(other) = arguments.keys().find(|name| !takes(name)) {
+            let other = other.get(..other.floor_char_boundary(100)).unwrap_or_default();
+            return wrong(format!("{other}: the prompt has no such argument"));
+        }
+        let mut values = Vec::new();
+        for (name, description) in self.arguments {
+            match arguments.get(*name) {
+                Some(Value::String(text)) => values.push((*name, text.as_str())),
+                Some(_) => return wrong(format!("{name}: must be text")),
+                None => return wrong(format!("{name} is missing: {description}")),
+            }
+        }
+        let message = PromptMessage::new_text(Role::User, filled(self.text, &values));
+        Ok(GetPromptResult::new(vec![message]).with_description(self.description))
+    }
+}
+
+/// A prompt of the vault, as `list_prompts` returns it.
+fn listed(prompt: &Value) -> Option<Prompt> {
+    let argument = |argument: &Value| {
+        let usual = argument.get("default").and_then(Value::as_str).map(|usual| format!("Usually: {usual}"));
+        let description = argument.get("description").and_then(Value::as_str).map(str::to_owned).or(usual);
+        let required = argument.get("required").and_then(Value::as_bool).unwrap_or_default();
+        let argument = PromptArgument::new(text(argument, "name")).with_required(required);
+        match description {
+            Some(description) => argument.with_description(description),
+            None => argument,
+        }
+    };
+    let name = prompt.get("name")?.as_str()?;
+    let arguments = arguments(prompt).map(argument).collect();
+    Some(Prompt::new(name, Some(text(prompt, "description")), Some(arguments)))
+}
+
+/// The arguments of a prompt as `list_prompts` returns it.
+fn arguments(prompt: &Value) -> impl Iterator<Item = &Value> {
+    prompt.get("arguments").and_then(Value::as_array).into_iter().flatten()
+}
+
+fn text<'v>(value: &'v Value, name: &str) -> &'v str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A part of a prompt as `get_prompt` returns it.
+fn content(vault: &str, part: &Value) -> ContentBlock {
+    match text(part, "type") {
+        "media" if text(part, "mime").starts_with("audio/") => {
+            ContentBlock::audio(text(part, "data_base64"), text(part, "mime"))
+        }
+        "media" => ContentBlock::image(text(part, "data_base64"), text(part, "mime")),
+        "note" => {
+            let path = text(part, "path");
+            let contents = ResourceContents::text(text(part, "text"), resources::address(vault, path));
+            ContentBlock::resource(contents.with_mime_type(resources::text_type(path)))
+        }
+        _ => ContentBlock::text(text(part, "text")),
+    }
 }
 
 /// `text` with `values` for the names in braces. Braces within a value stay as they are.

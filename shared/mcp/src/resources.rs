@@ -123,7 +123,7 @@ impl Server {
 }
 
 /// The media type of the text at `path`.
-fn text_type(path: &str) -> &'static str {
+pub(crate) fn text_type(path: &str) -> &'static str {
     match atlas_tools::attachments::mime(path) {
         _ if path.to_ascii_lowercase().ends_with(".md") => MARKDOWN,
         "application/octet-stream" => "text/plain",
@@ -140,7 +140,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 }
 
 /// An operation's error as an error of the protocol.
-fn refusal(error: &Error) -> ErrorData {
+pub(crate) fn refusal(error: &Error) -> ErrorData {
     let (message, data) = (error.message.clone(), Some(tools::told(error)));
     match error.code {
         Code::NotFound => ErrorData::resource_not_found(message, data),
@@ -149,7 +149,7 @@ fn refusal(error: &Error) -> ErrorData {
     }
 }
 
-fn address(vault: &str, path: &str) -> String {
+pub(crate) fn address(vault: &str, path: &str) -> String {
     const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
     format!("{SCHEME}{vault}/{}", utf8_percent_encode(path, PATH))
 }

@@ -39,7 +39,9 @@ impl Mirror {
     }
 
     /// Overwrites the object `name` below `state/` by `value`, as JSON.
-    pub(crate) async fn put_state(&self, name: &str, value: &impl Serialize) -> Result<(), MirrorError> {
+    ///
+    /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn put_state(&self, name: &str, value: &impl Serialize) -> Result<(), MirrorError> {
         let refused = |reason: String| MirrorError::StoreRefused { action: "write", reason };
         let key = self.keys().state(name).map_err(|error| refused(error.to_string()))?;
         let bytes = serde_json::to_vec(value).map_err(|error| refused(error.to_string()))?;

@@ -1,14 +1,14 @@
 //! Authorization of a terminal, by a code that the person types in on a page (RFC 8628).
 //!
 //! `devices/<hash of the device code>` has the request, `user-codes/<seal of the user code>` leads to it, and `devices/<hash>.decided` has what the person
-//! decided, once.
+//! decided, once. While nobody has, `devices/<hash>.asked` has when the terminal last asked.
 
 use std::time::Duration;
 
 use atlas_access::Scope;
 use atlas_access::seal::seal;
 use atlas_mirror::{Hash, Id};
-use futures::future::try_join;
+use futures::future::try_join3;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -20,8 +20,10 @@ use crate::server::{MAX_OBJECT, Server, Tokens, hash, is_secret, named, spaced};
 
 /// How long a code can be typed in.
 const TIME: Duration = Duration::from_secs(600);
-/// Seconds between two questions of a terminal.
+/// Seconds between two questions of a terminal, and how many more for each that comes too soon.
 const INTERVAL: u64 = 5;
+/// Most seconds between two questions.
+const LONGEST_INTERVAL: u64 = 60;
 /// Letters of codes: no vowels, so that no word is made, and none that looks like another.
 const LETTERS: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
 /// Letters of a code.
@@ -31,6 +33,7 @@ const TRIES: u32 = 5;
 const DEVICES: &str = "devices";
 const USER_CODES: &str = "user-codes";
 const DECIDED: &str = ".decided";
+const ASKED: &str = ".asked";
 
 /// The request of a terminal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -63,6 +66,14 @@ struct Place {
 #[derive(Debug, Serialize, Deserialize)]
 struct Decided {
     grant: Option<(Id, Grant)>,
+}
+
+/// The last question of a terminal.
+#[derive(Debug, Serialize, Deserialize)]
+struct Asked {
+    at: Timestamp,
+    /// Seconds to wait until the next.
+    interval: u64,
 }
 
 impl Server<'_> {
@@ -154,15 +165,16 @@ impl Server<'_> {
     /// The tokens for a device code, once the person allowed it.
     ///
     /// # Errors
-    /// [`Code::AuthorizationPending`], [`Code::AccessDenied`], [`Code::ExpiredToken`], [`Code::InvalidGrant`], or when the store does not answer.
+    /// [`Code::AuthorizationPending`], [`Code::SlowDown`], [`Code::AccessDenied`], [`Code::ExpiredToken`], [`Code::InvalidGrant`], or when the store does not answer.
     pub async fn redeem_device(&self, code: &str, client: &str) -> Result<Tokens, OAuthError> {
         if !is_secret(code) {
             return Err(OAuthError::grant());
         }
         let name = named(DEVICES, hash("device", code));
-        let (request, decided) = try_join(
+        let (request, decided, asked) = try_join3(
             self.mirror.get_state_up_to::<DeviceRequest>(&name, MAX_OBJECT),
             self.mirror.get_state_up_to::<Decided>(&format!("{name}{DECIDED}"), MAX_OBJECT),
+            self.mirror.get_state_up_to::<Asked>(&format!("{name}{ASKED}"), MAX_OBJECT),
         )
         .await?;
         let request = request.filter(|request| request.client == client).ok_or_else(OAuthError::grant)?;
@@ -170,9 +182,24 @@ impl Server<'_> {
             return Err(OAuthError::new(Code::ExpiredToken, "nobody decided in time: begin again"));
         }
         match decided {
-            None => Err(OAuthError::new(Code::AuthorizationPending, "the person has not decided yet")),
+            None => Err(self.undecided(&name, asked).await?),
             Some(Decided { grant: None }) => Err(OAuthError::new(Code::AccessDenied, "the person did not allow it")),
             Some(Decided { grant: Some((id, grant)) }) => self.begin(id, grant).await,
         }
+    }
+
+    /// The answer to a terminal that asks before the person decided, and when it asked before (RFC 8628, section 3.5).
+    async fn undecided(&self, name: &str, before: Option<Asked>) -> Result<OAuthError, OAuthError> {
+        let told = before.as_ref().map_or(INTERVAL, |before| before.interval);
+        let waited = before.map_or(i64::MAX, |before| self.now.as_second().saturating_sub(before.at.as_second()));
+        // A second less is a matter of rounding.
+        let is_too_soon = waited.saturating_add(1) < i64::try_from(told).unwrap_or(i64::MAX);
+        let interval = if is_too_soon { told.saturating_add(INTERVAL).min(LONGEST_INTERVAL) } else { told };
+        self.mirror.put_state(&format!("{name}{ASKED}"), &Asked { at: self.now, interval }).await?;
+        Ok(if is_too_soon {
+            OAuthError::new(Code::SlowDown, format!("ask again in {interval} seconds, and no more often"))
+        } else {
+            OAuthError::new(Code::AuthorizationPending, "the person has not decided yet")
+        })
     }
 }

@@ -27,6 +27,8 @@ pub enum Code {
     AuthorizationPending,
     /// Nobody decided in time.
     ExpiredToken,
+    /// A terminal asks more often than it was told to.
+    SlowDown,
     /// A registration names an address that codes cannot be sent to.
     InvalidRedirectUri,
     /// A registration is not valid.
@@ -52,6 +54,7 @@ impl Code {
             Self::AccessDenied => "access_denied",
             Self::AuthorizationPending => "authorization_pending",
             Self::ExpiredToken => "expired_token",
+            Self::SlowDown => "slow_down",
             Self::InvalidRedirectUri => "invalid_redirect_uri",
             Self::InvalidClientMetadata => "invalid_client_metadata",
             Self::TemporarilyUnavailable => "temporarily_unavailable",

@@ -82,6 +82,8 @@ pub enum NowNote {
 
 /// The folder of a vault's memory, where its configuration names none.
 pub const MEMORY: &str = "memory";
+/// The folder of a vault's prompts, where its configuration names none.
+pub const PROMPTS: &str = "Prompts";
 
 /// One vault.
 #[derive(Clone)]
@@ -94,6 +96,7 @@ pub struct Vault {
     pub app: Reach,
     name: Option<String>,
     memory: Root,
+    prompts: Root,
     readings: Arc<Readings>,
     /// Cached links of its segments.
     pub(crate) links: Arc<LinkTables>,
@@ -113,6 +116,7 @@ impl Vault {
             app: Reach::default(),
             name: None,
             memory: Root::below(MEMORY),
+            prompts: Root::below(PROMPTS),
             readings,
             links: Arc::default(),
             made_facts: Arc::default(),
@@ -126,16 +130,22 @@ impl Vault {
         Self { name, ..self }
     }
 
-    /// The same with its memory in another folder.
+    /// The same with its memory and its prompts in these folders; [`None`] changes nothing.
     #[must_use]
-    pub fn with_memory(self, folder: Option<&VaultPath>) -> Self {
-        let memory = folder.map_or(self.memory, |folder| Root::below(folder.as_str()));
-        Self { memory, ..self }
+    pub fn with_folders(self, memory: Option<&VaultPath>, prompts: Option<&VaultPath>) -> Self {
+        let or = |folder: Option<&VaultPath>, usual| folder.map_or(usual, |folder| Root::below(folder.as_str()));
+        let (memory, prompts) = (or(memory, self.memory), or(prompts, self.prompts));
+        Self { memory, prompts, ..self }
     }
 
     /// The folder that has the entities of its memory.
     pub const fn memory(&self) -> &Root {
         &self.memory
+    }
+
+    /// The folder that has its prompts.
+    pub const fn prompts(&self) -> &Root {
+        &self.prompts
     }
 
     /// The same whose app is reached so.

@@ -105,6 +105,9 @@ macro_rules! every_operation {
             crate::templates::execute_template::ExecuteTemplate,
             crate::quickadd::list_quickadd_actions::ListQuickaddActions,
             crate::quickadd::trigger_quickadd::TriggerQuickadd,
+            // prompts
+            crate::prompts::list_prompts::ListPrompts,
+            crate::prompts::get_prompt::GetPrompt,
             // bookmarks
             crate::bookmarks::list_bookmarks::ListBookmarks,
             crate::bookmarks::add_bookmark::AddBookmark,

@@ -1,13 +1,16 @@
-//! The common frame of operations on files with a format of their own: canvases, drawings, bases.
+//! The common frame of operations on files with a format of their own: canvases, drawings, bases, and notes that are templates or prompts.
 
 use atlas_ops::arguments::{self, invalid_input};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info};
+use atlas_ops::read::index::{DocumentRef, Index};
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::read::view::View;
 use atlas_ops::write::editing::{self, Edited};
 use atlas_vault::VaultPath;
 
+/// Most bytes of notes that are read at once.
+const MAX_BYTES: u64 = 16 << 20;
 /// Most things that one call adds, removes or changes.
 const MAX_CHANGES: usize = 10_000;
 
@@ -27,6 +30,37 @@ pub(crate) fn path(field: &str, text: &str, what: &str, ends: &[&str]) -> Result
         return Ok(path);
     };
     Err(Error::bad_request(Reason::PathInvalid, format!("{field}: {problem}")).with("field", field))
+}
+
+/// At most `most` notes in `folders`, which end in a slash, by path, as many as may be read at once.
+pub(crate) fn notes_below(
+    index: &Index,
+    folders: &[&str],
+    most: usize,
+) -> Result<Vec<(DocumentRef, VaultPath)>, Error> {
+    let mut found = Vec::new();
+    for segment in index.segments() {
+        for folder in folders {
+            for document in index.paths(segment)?.with_prefix(folder) {
+                let document = DocumentRef { segment, document };
+                let path = VaultPath::parse(&index.path(document)?);
+                if let Some(path) = path.ok().filter(|path| path.is_note() && index.shows(document)) {
+                    found.push((document, path));
+                }
+            }
+        }
+    }
+    found.sort_by(|(_, one), (_, other)| one.cmp(other));
+    found.dedup_by(|(_, one), (_, other)| one == other);
+    found.truncate(most);
+    let mut bytes = 0;
+    let mut count = 0;
+    for (document, _) in &found {
+        bytes += u64::from(index.span(*document)?.length);
+        count += usize::from(bytes <= MAX_BYTES);
+    }
+    found.truncate(count);
+    Ok(found)
 }
 
 /// The file at `path` with its text.

@@ -6,7 +6,7 @@
 //! - [`catalogue`]: the list of all operations; [`facade`]: which of them an agent sees, as tools; [`schemas`]: the JSON Schemas of their
 //!   arguments and results; [`surface`]: obsidian-tc's tools, and which of them work here
 //! - the domains of notes: [`notes`], [`history`], [`links`], [`graph`], [`search`], [`queries`], [`properties`], [`tags`], [`tasks`], [`kanban`], [`tables`],
-//!   [`periodic`], [`templates`], [`quickadd`], [`bookmarks`], [`workspaces`], [`bundles`], [`attachments`], [`canvas`], [`excalidraw`], [`bases`], [`bulk`],
+//!   [`periodic`], [`templates`], [`prompts`], [`quickadd`], [`bookmarks`], [`workspaces`], [`bundles`], [`attachments`], [`canvas`], [`excalidraw`], [`bases`], [`bulk`],
 //!   [`capture`], [`memory`], [`sessions`], [`knowledge`]
 //! - the deployment: [`access`], [`admin`]
 //! - the tools of other systems, by their names: [`bridge`] (Atlas Local Bridge), [`guardrails`] (Atlas Guardrails), [`vault_mcp`]
@@ -43,6 +43,7 @@ pub mod notes;
 pub mod obsidian;
 pub mod periodic;
 pub mod plur;
+pub mod prompts;
 pub mod properties;
 pub mod queries;
 pub mod quickadd;

@@ -17,6 +17,7 @@
 //! - [`date_format`]: date formats, which name periodic notes
 //! - [`table`]: tables, and changes to their cells; [`kanban`]: boards of the plugin Kanban
 //! - [`template`]: templates, and the commands of Templater in them; [`quickadd`]: choices of the plugin QuickAdd
+//! - [`prompt`]: notes that are prompts for an agent
 //! - [`entity`]: entities of a memory, and changes to them; `list_item`: items of several lines
 //! - [`edit`]: [`edit::apply`] changes the named parts of a note's text, and nothing else
 //! - [`loss`]: how much of a note a change removes; [`diff`]: two texts, as a person compares them; [`merge`]: two versions of a text
@@ -56,6 +57,7 @@ pub mod merge;
 pub mod note;
 pub mod pages;
 pub mod path;
+pub mod prompt;
 pub mod queries;
 pub mod quickadd;
 pub mod relink;

@@ -105,7 +105,7 @@ impl Deploys {
             used.insert(vault.id.clone(), mirror.clone());
             let made = Vault::new(vault.id.as_str(), mirror, Acl::new(&vault.acl)?).named(vault.name.clone());
             let app = settings.reach(&vault.id)?;
-            vaults.push(made.with_memory(vault.memory.as_ref()).with_app(app));
+            vaults.push(made.with_folders(vault.memory.as_ref(), vault.prompts.as_ref()).with_app(app));
         }
         *mirrors = used;
         let mut atlas = Atlas::new(vaults, settings.limits);

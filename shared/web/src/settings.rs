@@ -103,6 +103,8 @@ pub struct VaultSettings {
     pub has_own_acl: bool,
     /// The folder of its memory, if the configuration names one.
     pub memory: Option<VaultPath>,
+    /// The folder of its prompts, if the configuration names one.
+    pub prompts: Option<VaultPath>,
     /// How the Obsidian app that has it open is reached.
     pub obsidian: Option<ObsidianDocument>,
 }
@@ -110,7 +112,8 @@ pub struct VaultSettings {
 impl VaultSettings {
     /// A vault without an access list.
     fn plain(id: VaultId) -> Self {
-        Self { id, name: None, acl: AclConfig::default(), has_own_acl: false, memory: None, obsidian: None }
+        let acl = AclConfig::default();
+        Self { id, name: None, acl, has_own_acl: false, memory: None, prompts: None, obsidian: None }
     }
 }
 

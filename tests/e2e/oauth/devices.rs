@@ -75,3 +75,34 @@ async fn a_terminal_is_told_no_and_that_it_took_too_long() {
         assert!(shown.contains("The code that the terminal shows") && !shown.contains("<script>"), "{shown}");
     }
 }
+
+#[tokio::test]
+async fn a_terminal_that_asks_too_often_is_told_to_slow_down() {
+    let site = Site::new().await;
+    let id = site.registered().await;
+    let device = begun(&site, &id).await;
+    let asked = async |seconds| {
+        clock::pass(Duration::from_secs(seconds));
+        error_of(&polled(&site, &id, &device).await)
+    };
+    assert_eq!(device["interval"], 5);
+    // It waits five seconds, then asks at once: from then on ten are asked for.
+    for (seconds, answer) in [
+        (0, "authorization_pending"),
+        (5, "authorization_pending"),
+        (1, "slow_down"),
+        (5, "slow_down"),
+        (15, "authorization_pending"),
+        (15, "authorization_pending"),
+    ] {
+        assert_eq!(asked(seconds).await, answer, "after {seconds} s");
+    }
+    for _ in 0..20 {
+        assert_eq!(asked(1).await, "slow_down");
+    }
+    assert_eq!(asked(60).await, "authorization_pending", "the wait has a bound");
+    let mut person = Person::at(&site.client);
+    person.signs_in().await;
+    decided(&person, &device, "allow").await;
+    assert_eq!(polled(&site, &id, &device).await.ok()["scope"], "read:vault");
+}

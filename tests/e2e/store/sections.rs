@@ -11,7 +11,7 @@ use crate::support::deployment::Deployment;
 use crate::support::reading::{arguments_of, reading};
 
 /// Those that return texts, or what only texts tell: where in a note its tags and links stand, and what links show.
-const OF_TEXTS: [&str; 35] = [
+const OF_TEXTS: [&str; 37] = [
     "atlas_pack",
     "bundle_files",
     "bundle_folder",
@@ -23,7 +23,9 @@ const OF_TEXTS: [&str; 35] = [
     "get_entity",
     "get_note_tags",
     "get_outgoing_links",
+    "get_prompt",
     "list_kanban_boards",
+    "list_prompts",
     "list_templates",
     "note_read",
     "query",

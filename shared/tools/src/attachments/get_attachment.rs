@@ -27,7 +27,7 @@ use super::{URL_TIME, is_picture, mime};
 /// Most bytes of a picture that is scaled down.
 const MAX_SCALED_BYTES: usize = 32 << 20;
 /// The media type of a scaled picture.
-const SCALED_MIME: &str = "image/jpeg";
+pub(crate) const SCALED_MIME: &str = "image/jpeg";
 
 /// Returns size, media type, time and hash of a file that is not a note.
 pub struct GetAttachment;
@@ -154,14 +154,14 @@ pub(super) fn missing(path: &str) -> Error {
 }
 
 /// The returned bytes of a file.
-struct Data {
-    bytes: Vec<u8>,
-    /// Whether it is a picture that was scaled down.
-    is_scaled: bool,
+pub(crate) struct Data {
+    pub(crate) bytes: Vec<u8>,
+    /// Whether it is a picture that was scaled down, to [`SCALED_MIME`].
+    pub(crate) is_scaled: bool,
 }
 
 /// The bytes of a file of at most `most` bytes; a larger picture is scaled down, if the program can.
-async fn data(context: &Context<'_>, found: &Found, most: usize) -> Result<Data, Error> {
+pub(crate) async fn data(context: &Context<'_>, found: &Found, most: usize) -> Result<Data, Error> {
     let size = found.record.bytes;
     if size <= most as u64 {
         return Ok(Data { bytes: bytes(context, found, most).await?, is_scaled: false });

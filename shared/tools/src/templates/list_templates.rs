@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
 use super::{CORE_NAMES, Settings, not_set_up};
+use crate::formats;
 
 /// Lists the templates of the vault.
 pub struct ListTemplates;
@@ -47,8 +48,6 @@ pub struct Template {
 }
 
 const MAX_TEMPLATES: usize = 500;
-/// Most bytes of templates that are read.
-const MAX_BYTES: u64 = 16 << 20;
 
 impl Operation for ListTemplates {
     const INFO: Info = Info {
@@ -69,7 +68,8 @@ impl Operation for ListTemplates {
                 return Err(not_set_up());
             }
             let index = Index::fetch(view, Want::default()).await?;
-            let found = templates(&index, &settings)?;
+            let folders: Vec<&str> = settings.folders.iter().map(String::as_str).collect();
+            let found = formats::notes_below(&index, &folders, MAX_TEMPLATES)?;
             let documents: Vec<DocumentRef> = found.iter().map(|(document, _)| *document).collect();
             let texts = index.texts(&documents).await?;
             let items = found.iter().zip(&texts).map(|((_, path), text)| template(path, &decoded(text))).collect();
@@ -77,33 +77,6 @@ impl Operation for ListTemplates {
         };
         context.read(list).await
     }
-}
-
-/// The notes in the folders of templates, by path.
-fn templates(index: &Index, settings: &Settings) -> Result<Vec<(DocumentRef, VaultPath)>, Error> {
-    let mut found = Vec::new();
-    for segment in index.segments() {
-        for folder in &settings.folders {
-            for document in index.paths(segment)?.with_prefix(folder) {
-                let document = DocumentRef { segment, document };
-                let path = VaultPath::parse(&index.path(document)?);
-                if let Some(path) = path.ok().filter(|path| path.is_note() && index.shows(document)) {
-                    found.push((document, path));
-                }
-            }
-        }
-    }
-    found.sort_by(|(_, one), (_, other)| one.cmp(other));
-    found.dedup_by(|(_, one), (_, other)| one == other);
-    found.truncate(MAX_TEMPLATES);
-    let mut bytes = 0;
-    let mut count = 0;
-    for (document, _) in &found {
-        bytes += u64::from(index.span(*document)?.length);
-        count += usize::from(bytes <= MAX_BYTES);
-    }
-    found.truncate(count);
-    Ok(found)
 }
 
 fn template(path: &VaultPath, text: &str) -> Template {

@@ -89,21 +89,24 @@ pub struct VaultDocument {
     pub acl: Option<AclConfig>,
     /// Its memory.
     #[serde(default)]
-    pub memory: MemoryDocument,
+    pub memory: FolderDocument,
+    /// Its prompts.
+    #[serde(default)]
+    pub prompts: FolderDocument,
     /// How the Obsidian app that has it open is reached.
     #[serde(default)]
     pub obsidian: Option<ObsidianDocument>,
 }
 
-/// `vaults[].memory`.
+/// `vaults[].memory` and `vaults[].prompts`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct MemoryDocument {
-    /// The folder that has the entities.
+pub struct FolderDocument {
+    /// The folder that has their notes.
     pub folder: Option<String>,
 }
 
-impl MemoryDocument {
+impl FolderDocument {
     /// The folder, if one is named that can be.
     pub(crate) fn folder(&self) -> Option<VaultPath> {
         let is_linkable = |path: &VaultPath| !path.as_str().contains(['#', '|', '[', ']', '^']);
@@ -329,9 +332,13 @@ fn check_vaults(vaults: &[VaultDocument]) -> Result<(), DocumentError> {
         if let Some(acl) = &vault.acl {
             check_acl(&format!("vaults[{index}].acl"), acl)?;
         }
-        if vault.memory.folder.is_some() && vault.memory.folder().is_none() {
-            let remedy = "write the path of a folder such as memory, without # | [ ] ^ and names that begin with a dot";
-            return Err(DocumentError::new(format!("vaults[{index}].memory.folder"), remedy));
+        for (name, folder) in [("memory", &vault.memory), ("prompts", &vault.prompts)] {
+            if folder.folder.is_some() && folder.folder().is_none() {
+                let remedy = format!(
+                    "write the path of a folder such as {name}, without # | [ ] ^ and names that begin with a dot"
+                );
+                return Err(DocumentError::new(format!("vaults[{index}].{name}.folder"), remedy));
+            }
         }
         if let Some(obsidian) = &vault.obsidian {
             obsidian.check(&format!("vaults[{index}].obsidian"))?;

@@ -1,6 +1,6 @@
 //! Lists every setting with its value and its source.
 
-use atlas_ops::atlas::MEMORY;
+use atlas_ops::atlas::{MEMORY, PROMPTS};
 use atlas_ops::sorted;
 use atlas_vault::VaultPath;
 use serde::Serialize;
@@ -95,10 +95,12 @@ pub fn list(settings: &Settings) -> Vec<Row> {
         value: json!(vault.acl),
         source: if vault.has_own_acl { SettingSource::Document } else { of_document(settings, &["acl"]) },
     });
-    let memories = settings.vaults.iter().map(|vault| Row {
-        setting: format!("memory.folder of {}", vault.id),
-        value: json!(vault.memory.as_ref().map_or(MEMORY, VaultPath::as_str)),
-        source: if vault.memory.is_some() { SettingSource::Document } else { SettingSource::Default },
+    let folders = settings.vaults.iter().flat_map(|vault| {
+        [("memory", &vault.memory, MEMORY), ("prompts", &vault.prompts, PROMPTS)].map(|(name, folder, usual)| Row {
+            setting: format!("{name}.folder of {}", vault.id),
+            value: json!(folder.as_ref().map_or(usual, VaultPath::as_str)),
+            source: if folder.is_some() { SettingSource::Document } else { SettingSource::Default },
+        })
     });
     let apps = settings.vaults.iter().filter_map(|vault| {
         let value = json!(vault.obsidian.as_ref()?);
@@ -107,7 +109,7 @@ pub fn list(settings: &Settings) -> Vec<Row> {
     variables
         .chain(rest)
         .chain(acls)
-        .chain(memories)
+        .chain(folders)
         .chain(apps)
         .map(|row| Row { value: sorted(row.value), ..row })
         .collect()

@@ -38,8 +38,9 @@ impl Settings {
                 let id =
                     vault.id.parse::<VaultId>().map_err(|error| DocumentError::new("vaults", error.to_string()))?;
                 let acl = vault.acl.clone().unwrap_or_else(|| document.acl.clone());
-                let (memory, name, obsidian) = (vault.memory.folder(), vault.name.clone(), vault.obsidian.clone());
-                Ok(VaultSettings { id, name, acl, has_own_acl: vault.acl.is_some(), memory, obsidian })
+                let (memory, prompts) = (vault.memory.folder(), vault.prompts.folder());
+                let (name, obsidian) = (vault.name.clone(), vault.obsidian.clone());
+                Ok(VaultSettings { id, name, acl, has_own_acl: vault.acl.is_some(), memory, prompts, obsidian })
             })
         });
         match vaults {
