@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use atlas_mirror::{Mirror, MirrorError, Snapshot};
+use atlas_vault::conflict::{MARK, original_of};
 use atlas_vault::path::MAX_PATH_BYTES;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -29,7 +30,7 @@ pub(crate) fn copy_path(path: &str, author: &str, time: &Zoned, attempt: u32) ->
         None => (name, None),
     };
     let number = if attempt > 1 { format!(" {attempt}") } else { String::new() };
-    let mark = format!(" (conflict {} {}{number})", time.strftime("%Y-%m-%d %H.%M"), sanitised(author));
+    let mark = format!("{MARK}{} {}{number})", time.strftime("%Y-%m-%d %H.%M"), sanitised(author));
     let extension = extension.map(|extension| format!(".{extension}")).unwrap_or_default();
     let most = folder.map_or(MAX_NAME, |folder| MAX_NAME.min(MAX_PATH_BYTES.saturating_sub(folder.len() + 1)));
     let room = most.saturating_sub(mark.len() + extension.len());
@@ -41,19 +42,6 @@ pub(crate) fn copy_path(path: &str, author: &str, time: &Zoned, attempt: u32) ->
 /// Whether `path` is the name of a conflict copy.
 pub(crate) fn is_copy(path: &str) -> bool {
     original_of(path).is_some()
-}
-
-/// The original's path of the copy at `path`. [`None`] if it is not a copy's name, or the original's name was
-/// shortened.
-pub fn original_of(path: &str) -> Option<String> {
-    const MARK: &str = " (conflict ";
-    // 2026-11-21 14.03
-    const TIME: &[u8] = b"0000-00-00 00.00 ";
-    let (before, rest) = path.rsplit_once(MARK)?;
-    let is_like = |(byte, like): (u8, &u8)| if *like == b'0' { byte.is_ascii_digit() } else { byte == *like };
-    let is_marked = rest.len() > TIME.len() && !rest.contains('/') && rest.bytes().zip(TIME).all(is_like);
-    let extension = rest.rsplit_once(')').map_or("", |(_, extension)| extension);
-    is_marked.then(|| format!("{before}{extension}"))
 }
 
 /// An author's name without characters that are invalid in a file name on any system, or in a link.

@@ -73,7 +73,6 @@ mod target;
 mod text_reader;
 
 pub use code_reader::CodeReader;
-pub use conflict::original_of;
 pub use embedding::Embedder;
 pub use error::SyncError;
 pub use export::{ExportOptions, Exported, export};

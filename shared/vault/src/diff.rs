@@ -17,6 +17,13 @@ pub fn unified(old: &str, new: &str) -> String {
     diff.unified_diff(&printer, UnifiedDiffConfig::default(), &input).to_string()
 }
 
+/// The number of lines that only one of two texts has.
+#[must_use]
+pub fn distance(old: &str, new: &str) -> u64 {
+    let diff = Diff::compute(Algorithm::Histogram, &InternedInput::new(old, new));
+    u64::from(diff.count_removals()) + u64::from(diff.count_additions())
+}
+
 /// Parts of a line, as ranges of bytes.
 pub type Parts = Vec<Range<usize>>;
 
@@ -103,7 +110,8 @@ mod tests {
     fn a_diff_has_the_lines_that_go_and_come() {
         let diff = unified("one\ntwo\nthree\n", "one\n2\nthree\n");
         assert_eq!(diff, "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n");
-        assert_eq!(unified("same\n", "same\n"), "");
+        assert_eq!((unified("same\n", "same\n").as_str(), distance("same\n", "same\n")), ("", 0));
+        assert_eq!(distance("one\ntwo\nthree\n", "one\n2\nthree\nfour\n"), 3);
         assert!(unified("gone\n", "").ends_with("-gone\n"));
     }
 

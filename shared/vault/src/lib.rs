@@ -33,6 +33,7 @@
 
 mod block_id;
 pub mod canvas;
+pub mod conflict;
 pub mod date_format;
 pub mod diff;
 pub mod edit;

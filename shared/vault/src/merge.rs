@@ -31,6 +31,44 @@ pub struct Overlap {
     pub theirs: Range<u32>,
 }
 
+/// Where a part of a text was changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changed {
+    /// In neither version.
+    Nowhere,
+    /// In the first version.
+    InOurs,
+    /// In the second version.
+    InTheirs,
+    /// In both, in the same way.
+    Alike,
+    /// In both, each in its own way.
+    Differently,
+}
+
+/// Some whole lines of two versions, and of the text that both were made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// Where they were changed.
+    pub changed: Changed,
+    /// What stood there before.
+    pub base: &'a str,
+    /// What the first version has there.
+    pub ours: &'a str,
+    /// What the second version has there.
+    pub theirs: &'a str,
+    /// Their lines in both versions; for unchanged ones, in the base.
+    lines: (Range<u32>, Range<u32>),
+}
+
+impl<'a> Piece<'a> {
+    /// What the merge has there; where both changed it differently, the first version's.
+    #[must_use]
+    pub const fn merged(&self) -> &'a str {
+        if matches!(self.changed, Changed::InTheirs) { self.theirs } else { self.ours }
+    }
+}
+
 /// Why two versions are not merged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Conflict {
@@ -45,24 +83,38 @@ pub enum Conflict {
     TooLarge,
 }
 
+/// The lines of `ours` and `theirs` in parts: what is the same, and what either changed. Without the text that both were made from, every
+/// difference is a change in `theirs`.
+///
+/// # Errors
+/// When a text is too large.
+pub fn pieces<'a>(base: Option<&'a str>, ours: &'a str, theirs: &'a str) -> Result<Vec<Piece<'a>>, Conflict> {
+    let base = base.unwrap_or(ours);
+    check_size(base, ours, theirs)?;
+    Ok(lines::pieces(base, ours, theirs))
+}
+
+fn check_size(base: &str, ours: &str, theirs: &str) -> Result<(), Conflict> {
+    let is_long = [base, ours, theirs].iter().any(|text| text.len() > MAX_BYTES);
+    if is_long || changed_lines(base, ours).max(changed_lines(base, theirs)) > MAX_CHANGED_LINES {
+        return Err(Conflict::TooLarge);
+    }
+    Ok(())
+}
+
 /// The text at `path` that has the changes of `ours` and of `theirs`, both made from `base`.
 ///
 /// # Errors
 /// When both changed the same lines, properties or members differently, or a text is too large.
 pub fn merge(path: &str, base: &str, ours: &str, theirs: &str) -> Result<String, Conflict> {
-    if [base, ours, theirs].iter().any(|text| text.len() > MAX_BYTES) {
-        return Err(Conflict::TooLarge);
-    }
     if ours == theirs || theirs == base {
         return Ok(ours.to_owned());
     }
     if ours == base {
         return Ok(theirs.to_owned());
     }
+    check_size(base, ours, theirs)?;
     let has_ending = |ending: &str| path.len() > ending.len() && path.to_ascii_lowercase().ends_with(ending);
-    if changed_lines(base, ours).max(changed_lines(base, theirs)) > MAX_CHANGED_LINES {
-        return Err(Conflict::TooLarge);
-    }
     if has_ending(".md") {
         note::merge(base, ours, theirs)
     } else if has_ending(".canvas") || path == ".obsidian/bookmarks.json" {

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use atlas_sync::{SyncOptions, original_of, sync};
+use atlas_sync::{SyncOptions, sync};
+use atlas_vault::conflict::{self, Place, Version, original_of};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
@@ -21,8 +22,6 @@ use crate::vault_location::LocationArguments;
 
 /// The folder of deleted files.
 const TRASH: &str = ".trash";
-/// Most names that are tried for a moved file.
-const MOST_NAMES: u32 = 1000;
 
 /// Arguments of `atlas resolve`.
 #[derive(Debug, Args)]
@@ -45,6 +44,16 @@ enum Keep {
     Theirs,
     /// Both; the copy gets a name of its own
     Both,
+}
+
+impl From<Keep> for conflict::Keep {
+    fn from(keep: Keep) -> Self {
+        match keep {
+            Keep::Mine => Self::Mine,
+            Keep::Theirs => Self::Theirs,
+            Keep::Both => Self::Both,
+        }
+    }
 }
 
 /// The person's answer.
@@ -86,7 +95,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         loop {
             match arguments.keep.map_or_else(ask, |keep| Ok(Choice::Keep(keep)))? {
                 Choice::Keep(keep) => {
-                    output::line(pair.settle(folder, keep)?);
+                    output::line(pair.settle(folder, keep.into())?);
                     break;
                 }
                 Choice::Edit => match pair.edit() {
@@ -165,38 +174,30 @@ impl Pair {
     }
 
     /// Keeps the chosen version. Returns a report.
-    fn settle(&self, folder: &Path, keep: Keep) -> Result<String, Box<dyn Error>> {
+    fn settle(&self, folder: &Path, keep: conflict::Keep) -> Result<String, Box<dyn Error>> {
         let thrown = folder.join(TRASH).join(&self.original);
-        match keep {
-            Keep::Mine => {
-                move_to_free_name(&self.theirs, &thrown)?;
-                Ok("kept yours; the other version is in the trash".to_owned())
-            }
-            Keep::Theirs => {
-                if self.mine.symlink_metadata().is_ok() {
-                    move_to_free_name(&self.mine, &thrown)?;
-                }
-                move_to_free_name(&self.theirs, &self.mine)?;
-                Ok("kept the other version; yours is in the trash".to_owned())
-            }
-            Keep::Both => {
-                let name = move_to_free_name(&self.theirs, &self.mine)?;
-                Ok(format!("kept both; the other version is {}", name.display()))
-            }
+        let mut name = None;
+        for (version, place) in keep.moves() {
+            let from = match version {
+                Version::Original if self.mine.symlink_metadata().is_err() => continue,
+                Version::Original => &self.mine,
+                Version::Copy => &self.theirs,
+            };
+            let moved = move_to_free_name(from, if *place == Place::Trash { &thrown } else { &self.mine })?;
+            name = Some(moved).filter(|_| *place == Place::Original);
         }
+        let name = name.filter(|name| *name != self.mine);
+        Ok(name.map_or_else(|| keep.told().to_owned(), |name| format!("{}: {}", keep.told(), name.display())))
     }
 }
 
 /// Moves a file to `to`, or if that is taken, to a numbered name beside it. It is created as a hard link, which never
 /// replaces a file; on file systems without hard links, existence is checked before.
 fn move_to_free_name(from: &Path, to: &Path) -> Result<PathBuf, Box<dyn Error>> {
-    if let Some(parent) = to.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    let stem = to.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let extension = to.extension().map(|extension| format!(".{}", extension.to_string_lossy())).unwrap_or_default();
-    for number in 1..=MOST_NAMES {
-        let name = if number == 1 { to.to_owned() } else { to.with_file_name(format!("{stem} {number}{extension}")) };
+    let (parent, file) = to.parent().zip(to.file_name()).ok_or("the file has no name")?;
+    fs::create_dir_all(parent)?;
+    for name in conflict::free_names(&file.to_string_lossy()) {
+        let name = parent.join(name);
         match fs::hard_link(from, &name) {
             Ok(()) => {
                 fs::remove_file(from)?;

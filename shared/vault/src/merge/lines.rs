@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput};
 
-use super::Overlap;
+use super::{Changed, Overlap, Piece};
 
 /// Merges the lines of `ours` and `theirs`, both made from `base`. Changes that touch each other overlap, unless both sides made the same
 /// change.
@@ -13,22 +13,42 @@ use super::Overlap;
 /// # Errors
 /// The overlaps, in order.
 pub(super) fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<Overlap>> {
+    let pieces = pieces(base, ours, theirs);
+    let overlaps: Vec<Overlap> = pieces
+        .iter()
+        .filter(|piece| piece.changed == Changed::Differently)
+        .map(|piece| Overlap { ours: piece.lines.0.clone(), theirs: piece.lines.1.clone() })
+        .collect();
+    if overlaps.is_empty() { Ok(pieces.iter().map(|piece| piece.merged()).collect()) } else { Err(overlaps) }
+}
+
+/// The parts of `ours` and `theirs`, both made from `base`, in order.
+pub(super) fn pieces<'a>(base: &'a str, ours: &'a str, theirs: &'a str) -> Vec<Piece<'a>> {
     let (base_lines, our, their) = (Lines::of(base), Side::of(base, ours), Side::of(base, theirs));
-    let mut merged = String::with_capacity(ours.len().max(theirs.len()));
-    let mut overlaps = Vec::new();
+    let mut pieces = Vec::new();
     let mut at = 0;
-    for Region { base, ours, theirs } in regions(&our.hunks, &their.hunks) {
-        let (our_lines, their_lines) = (our.lines_of(&base, &ours), their.lines_of(&base, &theirs));
-        let (our_text, their_text) = (our.lines.get(&our_lines), their.lines.get(&their_lines));
-        merged.push_str(base_lines.get(&(at..base.start)));
-        merged.push_str(if ours.is_empty() { their_text } else { our_text });
-        at = base.end;
-        if !ours.is_empty() && !theirs.is_empty() && our_text != their_text {
-            overlaps.push(Overlap { ours: our_lines, theirs: their_lines });
+    let same = |pieces: &mut Vec<Piece<'a>>, lines: Range<u32>| {
+        let text = base_lines.get(&lines);
+        if !text.is_empty() {
+            let lines = (lines.clone(), lines);
+            pieces.push(Piece { changed: Changed::Nowhere, base: text, ours: text, theirs: text, lines });
         }
+    };
+    for Region { base, ours, theirs } in regions(&our.hunks, &their.hunks) {
+        same(&mut pieces, at..base.start);
+        at = base.end;
+        let lines = (our.lines_of(&base, &ours), their.lines_of(&base, &theirs));
+        let (our_text, their_text) = (our.lines.get(&lines.0), their.lines.get(&lines.1));
+        let changed = match (ours.is_empty(), theirs.is_empty()) {
+            (true, _) => Changed::InTheirs,
+            (_, true) => Changed::InOurs,
+            _ if our_text == their_text => Changed::Alike,
+            _ => Changed::Differently,
+        };
+        pieces.push(Piece { changed, base: base_lines.get(&base), ours: our_text, theirs: their_text, lines });
     }
-    merged.push_str(base_lines.get(&(at..u32::MAX)));
-    if overlaps.is_empty() { Ok(merged) } else { Err(overlaps) }
+    same(&mut pieces, at..u32::MAX);
+    pieces
 }
 
 /// Lines of the base that a run of touching hunks replaces, and which hunks of each side these are.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::subsequence;
 use serde_json::{Map, Value, json};
 
-use super::{Conflict, Overlap, merge};
+use super::{Changed, Conflict, Overlap, Piece, merge, pieces};
 
 /// The result of `git merge-file`; none if it finds a conflict.
 fn merged_by_git(base: &str, ours: &str, theirs: &str) -> Option<String> {
@@ -62,6 +62,24 @@ proptest! {
 }
 
 proptest! {
+    #[test]
+    fn the_pieces_of_a_merge_are_its_texts(base in lines(), a in changes(), b in changes(), ended: [bool; 3]) {
+        let (ours, theirs) = (written(&changed(&base, &a), ended[1]), written(&changed(&base, &b), ended[2]));
+        let base = written(&base, ended[0]);
+        let parts = pieces(Some(&base), &ours, &theirs).unwrap();
+        let whole = |of: fn(&Piece<'_>) -> String| parts.iter().map(of).collect::<String>();
+        prop_assert_eq!(whole(|part| part.base.to_owned()), base.as_str());
+        prop_assert_eq!(whole(|part| part.ours.to_owned()), ours.as_str());
+        prop_assert_eq!(whole(|part| part.theirs.to_owned()), theirs.as_str());
+        let overlap = parts.iter().any(|part| part.changed == Changed::Differently);
+        match merge("a.txt", &base, &ours, &theirs) {
+            Ok(merged) => prop_assert_eq!(whole(|part| part.merged().to_owned()), merged),
+            Err(_) => prop_assert!(overlap),
+        }
+        let alone = pieces(None, &ours, &theirs).unwrap();
+        prop_assert!(alone.iter().all(|part| matches!(part.changed, Changed::Nowhere | Changed::InTheirs)));
+    }
+
     #[test]
     fn changes_far_from_each_other_are_merged(a in vec("[a-z]{1,8}", 1..4), b in vec("[a-z]{1,8}", 1..4), at in 1_usize..8) {
         let base: Vec<String> = (0..20).map(|number| format!("line {number}")).collect();
