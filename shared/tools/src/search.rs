@@ -4,7 +4,7 @@
 //! # Layout
 //! - `matching`: pages of lines, each a `page` under way; `plan`: what the index is asked for a pattern; `regions`: the
 //!   text to look at; `pattern`: what matches there
-//! - `ranking`: pages of notes; `scores`: how they rank; `ranked`: the best of them in order; `closer`: how the best do; `anchors`: what links say of them; `expression`: what words are looked for; `lists`: what the
+//! - `ranking`: pages of notes; `scores`: how they rank; `ranked`: the best of them in order; `closer`: how the best do; `anchors`: what links say of them; `expression`: what words are looked for; `properties`: conditions on these; `lists`: what the
 //!   index has of them; `language`: which words have one stem; `snippet`: what is shown of a note; `sieve`: which words of its text are looked up
 //! - `meaning`: the vector of a query; `nearest`: the passages near it; `fused`: notes by words and meaning; `chunks`: passages as results
 //! - `surroundings`: the lines beside one, and its page
@@ -28,6 +28,7 @@ pub(crate) mod nearest;
 mod page;
 mod pattern;
 mod plan;
+mod properties;
 pub(crate) mod ranked;
 pub(crate) mod ranking;
 mod regions;
@@ -69,7 +70,7 @@ pub struct Search;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The query. As text: words, `"phrases"`, `word*`, `-word`, `tag:name`, `path:text`. Else the regular expression (ripgrep's syntax) or the literal text to find in each line.
+    /// The query. As text: words, `"phrases"`, `word*`, `-word`, `tag:name`, `path:text`, `[property:value]`. Else the regular expression (ripgrep's) or the literal text to find in each line.
     query: Exact<1000>,
     /// The mode of `query`; if not given `hybrid`, which is `text` where the vault has no embedding model.
     #[serde(default)]
@@ -338,7 +339,7 @@ impl Operation for Search {
             arguments.refuse_for_text()?;
             let meaning = (mode != Mode::Text).then(|| Asked::new(context, query, mode == Mode::Semantic));
             let expression = Expression::parse(query)?;
-            let request = ranking::Request { expression, listing, meaning };
+            let request = ranking::Request { context, expression, listing, meaning };
             let cursor = arguments.cursor_of(|cursor: &ranking::Cursor| cursor.of == of)?;
             let generation = cursor.as_ref().map(|cursor| cursor.generation);
             let mut answer =

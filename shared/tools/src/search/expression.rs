@@ -1,10 +1,11 @@
-//! Expressions: the syntax of searches for words. `harbour "high tide" -storm tag:log path:2026 boat*`
+//! Expressions: the syntax of searches for words. `harbour "high tide" -storm tag:log path:2026 [status:open] boat*`
 
 use atlas_ops::error::{Error, Reason};
 use atlas_vault::fold;
 use atlas_vault::words::{code_words, is_unspaced, words};
 
 use crate::search::common_words::is_common;
+use crate::search::properties::{self, PropertyTerm};
 
 /// Most parts of an expression.
 const MAX_PARTS: usize = 32;
@@ -26,6 +27,8 @@ pub(crate) struct Expression {
     pub(crate) paths: Vec<String>,
     /// Folded texts that it must not contain.
     pub(crate) excluded_paths: Vec<String>,
+    /// Conditions on its properties.
+    pub(crate) properties: Vec<PropertyTerm>,
     /// Whether words that follow each other here were written so.
     pub(crate) is_as_written: bool,
 }
@@ -68,10 +71,13 @@ fn tokens(text: &str, is_prefix: bool) -> Vec<Token> {
     tokens
 }
 
+/// The key of parts in brackets.
+const PROPERTY: &str = "[";
+
 /// A raw part of an expression.
 struct Part<'a> {
     is_excluded: bool,
-    /// The text before a colon.
+    /// The text before a colon, or [`PROPERTY`].
     key: Option<&'a str>,
     is_quoted: bool,
     value: &'a str,
@@ -85,6 +91,9 @@ fn part(text: &str) -> Option<(Part<'_>, &str)> {
         None if text.is_empty() => return None,
         None => (false, text),
     };
+    if let Some((value, after)) = properties::begun(rest) {
+        return Some((Part { is_excluded, key: Some(PROPERTY), is_quoted: true, value }, after));
+    }
     let key = ["tag", "path"].into_iter().find_map(|key| {
         let value = rest.get(key.len()..)?.strip_prefix(':')?;
         rest.get(..key.len()).filter(|found| found.eq_ignore_ascii_case(key)).map(|_| (key, value))
@@ -119,7 +128,8 @@ impl Expression {
         let is_empty = expression.words.is_empty()
             && expression.phrases.is_empty()
             && expression.tags.is_empty()
-            && expression.paths.is_empty();
+            && expression.paths.is_empty()
+            && expression.properties.is_empty();
         if is_empty {
             return Err(Error::bad_request(
                 Reason::QueryInvalid,
@@ -156,6 +166,7 @@ impl Expression {
     fn add(&mut self, part: &Part<'_>) -> Result<(), Error> {
         let value = part.value;
         match part.key {
+            Some(PROPERTY) => self.properties.push(PropertyTerm::of(value, part.is_excluded)),
             Some(key) => {
                 let value = if key == "tag" { value.trim_start_matches('#') } else { value };
                 let folded = fold::fold(value.trim().trim_matches(if key == "tag" { '/' } else { '\0' }));
@@ -215,9 +226,13 @@ mod tests {
                 excluded_tags: vec!["x".to_owned()],
                 paths: vec!["my notes".to_owned()],
                 excluded_paths: vec!["old".to_owned()],
+                properties: Vec::new(),
                 is_as_written: true,
             }
         );
+        let with_property = parsed("boat [Status: In port] -[week:7] -x");
+        let properties = [("status:in port", false), ("week:7", true)].map(|(text, is)| PropertyTerm::of(text, is));
+        assert_eq!((with_property.words, with_property.properties), (tokens("boat"), properties.to_vec()));
         assert_eq!(parsed("日本の潮 潮").words, tokens("日本 本の の潮 潮*"));
         assert_eq!(parsed("e-mail -example.com \"open end").excluded, [tokens("example com")]);
         assert_eq!(parsed("e-mail -example.com \"open end").words, tokens("e mail"));
@@ -234,7 +249,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "([a-c\"*: -]|tag:|path:|[日本é#/]|\\PC){0,30}") {
+        fn any_text_is_read_or_refused(text in "([a-c\"*: \\[\\]-]|tag:|path:|[日本é#/]|\\PC){0,30}") {
             if let Ok(expression) = Expression::parse(&text) {
                 let phrases = expression.phrases.iter().chain(&expression.excluded);
                 prop_assert!(phrases.clone().all(|phrase| !phrase.is_empty()));

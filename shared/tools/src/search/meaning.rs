@@ -5,6 +5,8 @@ use atlas_mirror::{Embeddings, Mirror, Snapshot};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::Context;
 
+use crate::search::properties;
+
 /// A question by its meaning.
 pub(crate) struct Asked<'a> {
     mirror: &'a Mirror,
@@ -47,6 +49,20 @@ impl<'a> Asked<'a> {
 
 /// A query without what only a search for words understands.
 fn plain(query: &str) -> String {
+    let mut rest = query;
+    let mut query = String::new();
+    while let Some(at) = rest.find('[') {
+        let (before, bracket) = rest.split_at(at);
+        query.push_str(before);
+        rest = match properties::begun(bracket) {
+            Some((_, after)) => after,
+            None => {
+                query.push('[');
+                bracket.get(1..).unwrap_or_default()
+            }
+        };
+    }
+    query.push_str(rest);
     let is_plain =
         |word: &&str| !word.starts_with(['-', '#']) && !["tag:", "path:"].iter().any(|sign| word.starts_with(sign));
     let words = query.split_whitespace().filter(is_plain);
@@ -87,5 +103,6 @@ mod tests {
     fn a_question_is_asked_without_signs() {
         assert_eq!(plain("why \"high tides\" harb* -storm tag:sea path:log #x"), "why high tides harb");
         assert_eq!(plain("tag:sea"), "");
+        assert_eq!(plain("boats [status: in port] -[week:7] at sea"), "boats at sea");
     }
 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use atlas_embeddings::Vector;
 use atlas_ops::error::Error;
+use atlas_ops::operation::Context;
 use atlas_ops::pipeline::response_limit::fitting;
 use atlas_ops::read::cursor;
 use atlas_ops::read::index::{DocumentRef, Index, Want};
@@ -22,8 +23,9 @@ use crate::search::fused::Fused;
 use crate::search::lists::Lists;
 use crate::search::meaning::{Asked, Meaning};
 use crate::search::nearest::{self, nearest};
+use crate::search::properties;
 use crate::search::ranked::Ranked;
-use crate::search::scores::Scores;
+use crate::search::scores::{NONE, Scores};
 use crate::search::snippet::{SearchedWords, first_of, holds};
 use crate::search::surroundings::has_pages;
 use crate::search::{Explained, Listing, Note, Output, SearchResult, TOO_LARGE, Why};
@@ -33,6 +35,7 @@ const MAX_BATCH: usize = 128;
 
 /// The search.
 pub(crate) struct Request<'a> {
+    pub(crate) context: &'a Context<'a>,
     pub(crate) expression: Expression,
     pub(crate) listing: Listing<'a>,
     /// The question's vector, if meaning counts.
@@ -55,12 +58,13 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
     let want =
         Want { names: true, headings: true, terms: true, passages: true, links: true, vectors, ..Want::default() };
     let meaning = OptionFuture::from(request.meaning.as_ref().map(|asked| asked.vector(&snapshot)));
-    let (index, meaning) = try_join(Index::fetch(view, want), meaning.map(Option::transpose)).await?;
+    let (index, meaning) = try_join(Index::fetch(view.clone(), want), meaning.map(Option::transpose)).await?;
     let is_alone = request.meaning.as_ref().is_some_and(|asked| asked.is_alone);
     let expression = &request.expression;
     let lists = Lists::fetch(&index, expression).await?;
     let scores = Scores::new(&index, &lists)?;
-    let words = if is_alone { Vec::new() } else { scores.by_segment(expression)? };
+    let mut words = if is_alone { Vec::new() } else { scores.by_segment(expression)? };
+    properties::keep(request.context, view, &expression.properties, &mut words, NONE).await?;
     let query = match &meaning {
         Some(Meaning::Vector(vector)) => Some(vector),
         _ => None,
@@ -183,9 +187,9 @@ async fn fused(
         return Fused::by_meaning(index, &nearest);
     }
     // Phrases are looked for in the texts; what else is required or excluded only the index tells.
-    let Expression { excluded, tags, excluded_tags, .. } = expression;
+    let Expression { excluded, tags, excluded_tags, properties, .. } = expression;
     let excludes_words = excluded.iter().any(|phrase| phrase.len() == 1);
-    let only_words = excludes_words || !tags.is_empty() || !excluded_tags.is_empty();
+    let only_words = excludes_words || !tags.is_empty() || !excluded_tags.is_empty() || !properties.is_empty();
     Fused::new(index, best, words, &nearest, only_words)
 }
 

@@ -300,7 +300,8 @@ impl Search<'_> {
         let listing = Listing::in_root(self.context, Root::of("root", self.root)?, limit, of, self.context.limits);
         let asked = Asked::new(self.context, query.as_str(), way == Method::Semantic);
         let meaning = (way != Method::Text).then_some(asked);
-        let request = ranking::Request { expression: Expression::parse(query.as_str())?, listing, meaning };
+        let expression = Expression::parse(query.as_str())?;
+        let request = ranking::Request { context: self.context, expression, listing, meaning };
         let cursor: Option<ranking::Cursor> =
             self.cursor.as_ref().map(|cursor| cursor::decode(cursor.as_str())).transpose()?;
         if cursor.as_ref().is_some_and(|cursor| cursor.of != of) {
