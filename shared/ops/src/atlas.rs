@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atlas_access::{Acl, Scopes, ThrottleConfig, Visibility};
+use atlas_access::{Acl, Caller, Scopes, ThrottleConfig, Visibility};
 pub use atlas_mirror::counters::Counts;
 use atlas_mirror::{Forgotten, Mirror, Snapshot};
 use atlas_vault::VaultPath;
@@ -276,6 +276,12 @@ impl Atlas {
     /// The vaults, the default one first.
     pub fn vaults(&self) -> &[Vault] {
         &self.vaults
+    }
+
+    /// The vaults that `caller` may name, the default one first.
+    pub fn vaults_of<'a>(&'a self, caller: &'a Caller) -> impl Iterator<Item = &'a Vault> {
+        let default = self.vaults.first().map(|vault| vault.id.as_str()).unwrap_or_default();
+        self.vaults.iter().filter(move |vault| caller.may_name(&vault.id, default))
     }
 
     /// The vault called `id`, or the default one.

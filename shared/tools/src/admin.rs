@@ -79,7 +79,5 @@ async fn plugins(context: &Context<'_>, vault: &Vault) -> Vec<String> {
 
 /// The vaults that the caller may name.
 fn named<'a>(context: &'a Context<'_>) -> impl Iterator<Item = &'a Vault> {
-    let vaults = context.atlas.vaults();
-    let default = vaults.first().map(|vault| vault.id.as_str()).unwrap_or_default();
-    vaults.iter().filter(move |vault| context.caller.may_name(&vault.id, default))
+    context.atlas.vaults_of(context.caller)
 }

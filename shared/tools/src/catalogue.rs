@@ -147,6 +147,10 @@ macro_rules! every_operation {
             crate::attachments::delete_attachment::DeleteAttachment,
             crate::attachments::upload_attachment::UploadAttachment,
             crate::attachments::commit_attachment::CommitAttachment,
+            // conflicts
+            crate::conflicts::list_conflicts::ListConflicts,
+            crate::conflicts::read_conflict::ReadConflict,
+            crate::conflicts::resolve_conflict::ResolveConflict,
             // admin
             crate::admin::list_vaults::ListVaults,
             crate::admin::get_vault::GetVault,

@@ -7,7 +7,7 @@
 //!   arguments and results; [`surface`]: obsidian-tc's tools, and which of them work here
 //! - the domains of notes: [`notes`], [`history`], [`links`], [`graph`], [`search`], [`queries`], [`properties`], [`tags`], [`tasks`], [`kanban`], [`tables`],
 //!   [`periodic`], [`templates`], [`prompts`], [`quickadd`], [`bookmarks`], [`workspaces`], [`bundles`], [`attachments`], [`canvas`], [`excalidraw`], [`bases`], [`bulk`],
-//!   [`capture`], [`memory`], [`sessions`], [`knowledge`]
+//!   [`capture`], [`conflicts`], [`memory`], [`sessions`], [`knowledge`]
 //! - the deployment: [`access`], [`admin`]
 //! - the tools of other systems, by their names: [`bridge`] (Atlas Local Bridge), [`guardrails`] (Atlas Guardrails), [`vault_mcp`]
 //!   (obsidian-vault-mcp), [`connector`] (connectors of chat applications), [`obsidian`] (what a running Obsidian is asked for), [`plur`]
@@ -27,6 +27,7 @@ pub mod canvas;
 pub mod capture;
 pub mod catalogue;
 mod changed_file;
+pub mod conflicts;
 pub mod connector;
 pub mod excalidraw;
 pub mod facade;

@@ -472,6 +472,7 @@ async fn a_read_only_vault_is_read() {
             "add_observation" => json!({ "entity_id": "a.md", "observation": "x" }),
             "link_entities" => json!({ "source_id": "a.md", "target_id": "a.md", "relation_type": "x" }),
             "remove_bookmark" => json!({ "id": "x" }),
+            "resolve_conflict" => json!({ "path": "a (conflict 2026-01-31 12.00 x).md", "keep": "mine" }),
             "trigger_quickadd" => json!({ "action_name": "x" }),
             "vault_sync" => json!({}),
             _ => json!({ "path": "a.md" }),

@@ -1,6 +1,6 @@
 //! `list_approvals`: the calls that wait for approval, and their changes.
 
-use atlas_ops::arguments::{self, Bounded, Exact, Given, Text};
+use atlas_ops::arguments::{self, Bounded, Exact, Given, ReadPath, Text};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::approvals::{self, Record, Status};
@@ -32,6 +32,12 @@ pub struct Arguments {
     /// Whether to include the lines that would change.
     #[serde(default = "arguments::yes")]
     diffs: bool,
+    /// Only this file of the calls.
+    #[serde(default)]
+    path: Given<ReadPath>,
+    /// The first line of diffs to return, counted from 0: the `next_line` of the page before.
+    #[serde(default)]
+    from_line: u64,
     /// Most calls to return; 20 if not given.
     #[serde(default)]
     limit: Bounded<1, 100, 20>,
@@ -197,7 +203,11 @@ impl Operation for ListApprovals {
         let mut truncated = has_more || seen.len() > limit;
         let mut approvals = Vec::new();
         for record in seen.into_iter().take(limit) {
-            let seen = waiting::seen(context, &record.request, arguments.diffs).await?;
+            let from_line = Some(arguments.from_line).filter(|_| arguments.diffs);
+            let mut seen = waiting::seen(context, &record.request, from_line).await?;
+            if let Some(path) = arguments.path.as_ref() {
+                seen.files.retain(|file| file.path == path.as_str());
+            }
             approvals.push(Waiting::of(record, seen, context.now));
         }
         truncated |= cut(&mut approvals, context);

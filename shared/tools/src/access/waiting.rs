@@ -28,8 +28,13 @@ pub(super) fn may_see(context: &Context<'_>, request: &Request) -> bool {
     request.files.iter().all(|file| is_seen(&file.path) && file.from.as_deref().is_none_or(is_seen))
 }
 
-/// The files of `request` before and after; with diffs if `with_diffs`.
-pub(super) async fn seen(context: &Context<'_>, request: &Request, with_diffs: bool) -> Result<RequestedFiles, Error> {
+/// The files of `request` before and after; with diffs from line `from_line` on, if there is one.
+pub(super) async fn seen(
+    context: &Context<'_>,
+    request: &Request,
+    from_line: Option<u64>,
+) -> Result<RequestedFiles, Error> {
+    let with_diffs = from_line.is_some();
     let newest = context.read(|view| async move { Ok(view) }).await?.value;
     let paths: Vec<&str> = request.files.iter().map(|file| file.path.as_str()).collect();
     let wants = |record: &atlas_segment::Record| with_diffs && record.blob.is_none() && record.bytes <= MAX_COMPARED;
@@ -49,14 +54,14 @@ pub(super) async fn seen(context: &Context<'_>, request: &Request, with_diffs: b
     for file in &request.files {
         context.work.check()?;
         if file.after.is_some() || !moved.contains(file.path.as_str()) {
-            files.push(shown(file, &there, with_diffs));
+            files.push(shown(file, &there, from_line));
         }
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(RequestedFiles { files, is_current })
 }
 
-fn shown(file: &PlannedFile, there: &HashMap<&str, &Found>, with_diffs: bool) -> ChangedFile {
+fn shown(file: &PlannedFile, there: &HashMap<&str, &Found>, from_line: Option<u64>) -> ChangedFile {
     let PlannedFile { path, before, after, from } = file;
     let (change, path, from) = match (from, before, after) {
         (Some(from), ..) if path.starts_with(TRASH) => (Change::Trashed, from, None),
@@ -79,12 +84,23 @@ fn shown(file: &PlannedFile, there: &HashMap<&str, &Found>, with_diffs: bool) ->
         (Change::Moved, Some(_)) if is_same => old,
         (_, Some(after)) => after.text.as_deref(),
     };
-    let compared = old.zip(new).filter(|_| with_diffs);
-    let diff = compared.and_then(|(old, new)| diff(old, new));
-    let left_out = with_diffs && !is_same && compared.is_none();
+    let compared = from_line.zip(old.zip(new));
+    let lines = compared.and_then(|(from_line, (old, new))| diff(old, new, from_line));
+    let next_line = lines.as_ref().and_then(|lines| lines.next);
+    let diff = lines.map(|lines| lines.diff);
+    let left_out = from_line.is_some() && !is_same && compared.is_none();
     let bytes_before = there.get(was.as_str()).map(|found| found.record.bytes);
     let bytes_after = after.as_ref().filter(|_| change != Change::Trashed).map(|after| after.bytes);
-    ChangedFile { path: path.clone(), change, from: from.cloned(), diff, left_out, bytes_before, bytes_after }
+    ChangedFile {
+        path: path.clone(),
+        change,
+        from: from.cloned(),
+        diff,
+        next_line,
+        left_out,
+        bytes_before,
+        bytes_after,
+    }
 }
 
 /// The request with this id, for a caller who may decide on it: it waits, and they may see all its changes.

@@ -130,6 +130,7 @@ fn each_operation_gives_the_hints_that_hold() {
                 "prune_hub_links",
                 "remove_bookmark",
                 "remove_tag",
+                "resolve_conflict",
                 "restore_note",
                 "rewrite_link",
                 "update_frontmatter",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use atlas_mirror::Snapshot;
-use atlas_ops::arguments::Bounded;
+use atlas_ops::arguments::{Bounded, Given, ReadPath};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::response_limit::cut;
@@ -19,6 +19,9 @@ use crate::changed_file::{Change, ChangedFile, MAX_COMPARED, diff, text};
 use crate::history::commit::{self, Commit, is_zero};
 use crate::history::renames::renames;
 
+/// Most files of a commit that are looked at for the earlier path of one.
+const MAX_COMPARED_FILES: usize = 500;
+
 /// Returns what a commit changed.
 pub struct ReadCommit;
 
@@ -31,6 +34,12 @@ pub struct Arguments {
     /// Most files to return, by path; 100 if not given.
     #[serde(default)]
     limit: Bounded<1, 200, 100>,
+    /// Only this file.
+    #[serde(default)]
+    path: Given<ReadPath>,
+    /// The first line of its diff to return, counted from 0: the `next_line` of the page before.
+    #[serde(default)]
+    from_line: u64,
 }
 
 /// The commit, and what it changed.
@@ -74,8 +83,20 @@ impl Operation for ReadCommit {
             return Err(missing());
         }
         let commit = Commit::of(after.manifest(), &changed);
-        let pair = Pair { context, before, after };
-        let paths: Vec<&str> = changed.paths.iter().take(arguments.limit.get()).map(String::as_str).collect();
+        let pair = Pair { context, before, after, from_line: arguments.from_line };
+        let paths = changed.paths.iter().map(String::as_str);
+        let paths: Vec<&str> = match arguments.path.as_ref() {
+            Some(path) => {
+                // A file that moved is known by both paths.
+                let is_small = changed.paths.len() <= MAX_COMPARED_FILES;
+                let looked_at = paths.filter(|one| is_small || *one == path.as_str());
+                let mut files = pair.files(&looked_at.collect::<Vec<_>>()).await?;
+                files.retain(|file| file.path == path.as_str());
+                let value = Output { commit, files, more_files: 0 };
+                return Ok(Answer { value, generation: newest.generation });
+            }
+            None => paths.take(arguments.limit.get()).collect(),
+        };
         let mut files = pair.files(&paths).await?;
         let not_looked_at = changed.paths.len().saturating_sub(paths.len()) as u64;
         let all = files.len();
@@ -90,6 +111,8 @@ struct Pair<'a> {
     context: &'a Context<'a>,
     before: Option<Arc<Snapshot>>,
     after: Arc<Snapshot>,
+    /// The first line of diffs.
+    from_line: u64,
 }
 
 impl Pair<'_> {
@@ -120,7 +143,7 @@ impl Pair<'_> {
                 (None, None) => continue,
             };
             let earlier = from.and_then(was_of).or(was.as_ref());
-            files.push(file(path, change, from, earlier, now.as_ref()));
+            files.push(self.file(path, change, from, earlier, now.as_ref()));
         }
         Ok(files)
     }
@@ -146,23 +169,31 @@ impl Pair<'_> {
         let thrown = gone.iter().zip(&found).filter(|((.., sha256), found)| is_thrown(found, sha256));
         Ok(thrown.map(|((path, ..), _)| *path).collect())
     }
-}
 
-fn file(path: &str, change: Change, from: Option<&str>, was: Option<&Found>, now: Option<&Found>) -> ChangedFile {
-    let is_equal = was.zip(now).is_some_and(|(was, now)| was.record.sha256 == now.record.sha256);
-    let text_of = |found: Option<&Found>| match found {
-        Some(found) => text(found).map(str::to_owned),
-        None => Some(String::new()),
-    };
-    let compared = text_of(was).zip(text_of(now)).filter(|_| !is_equal);
-    let diff = compared.as_ref().and_then(|(old, new)| diff(old, new));
-    ChangedFile {
-        path: path.to_owned(),
-        change,
-        from: from.map(str::to_owned),
-        diff,
-        left_out: compared.is_none() && !is_equal,
-        bytes_before: was.map(|was| was.record.bytes),
-        bytes_after: now.map(|now| now.record.bytes),
+    fn file(
+        &self,
+        path: &str,
+        change: Change,
+        from: Option<&str>,
+        was: Option<&Found>,
+        now: Option<&Found>,
+    ) -> ChangedFile {
+        let is_equal = was.zip(now).is_some_and(|(was, now)| was.record.sha256 == now.record.sha256);
+        let text_of = |found: Option<&Found>| match found {
+            Some(found) => text(found).map(str::to_owned),
+            None => Some(String::new()),
+        };
+        let compared = text_of(was).zip(text_of(now)).filter(|_| !is_equal);
+        let lines = compared.as_ref().and_then(|(old, new)| diff(old, new, self.from_line));
+        ChangedFile {
+            path: path.to_owned(),
+            change,
+            from: from.map(str::to_owned),
+            next_line: lines.as_ref().and_then(|lines| lines.next),
+            diff: lines.map(|lines| lines.diff),
+            left_out: compared.is_none() && !is_equal,
+            bytes_before: was.map(|was| was.record.bytes),
+            bytes_after: now.map(|now| now.record.bytes),
+        }
     }
 }
