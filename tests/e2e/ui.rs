@@ -3,6 +3,7 @@
 mod approvals;
 mod attacks;
 mod browser;
+mod conflicts;
 mod consent;
 mod pages;
 mod sessions;

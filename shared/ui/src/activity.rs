@@ -7,10 +7,10 @@ use axum::extract::Path;
 use axum::response::Response;
 use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::answer::{Answered as _, given};
-use crate::changes::{self, ALL_LINES, FEW_LINES};
+use crate::changes::{self, ALL_LINES, FEW_LINES, Only, Place};
 use crate::diff::View;
 use crate::frame::{Section, said};
 use crate::visit::Visit;
@@ -172,17 +172,27 @@ fn counts(commit: &Value) -> Markup {
 /// The page of one commit.
 pub(crate) async fn commit(visit: Visit, Path(generation): Path<u64>) -> Response {
     let view = View::named(visit.parameter("view"));
-    let read = match visit.call(entry::<ReadCommit>(), json!({ "generation": generation, "limit": MOST_FILES })).await {
+    let only = Only::of(&visit);
+    let call = given([
+        ("generation", Some(generation.into())),
+        ("limit", Some(MOST_FILES.into())),
+        ("path", only.as_ref().map(|only| only.path.into())),
+        ("from_line", only.as_ref().map(|only| only.from.into())),
+    ]);
+    let read = match visit.call(entry::<ReadCommit>(), call).await {
         Ok(read) => read,
         Err(error) => return visit.failed(&error),
     };
     let (commit, files) = (&read["commit"], read.list("files"));
     let title = format!("Commit {generation}");
+    let page = format!("activity/{generation}");
+    let file = [("file", visit.parameter("file")), ("from", visit.parameter("from"))];
     let content = html! {
         div.head {
             h1 { (title) }
-            (changes::views(&format!("activity/{generation}"), &[], view))
+            (changes::views(&page, &file, view))
         }
+        (changes::only(&page, view, only.as_ref()))
         p.facts {
             strong { (commit.text("author")) } " · " (words::operation(commit.text("operation"))) " · " (words::time(commit.text("time")))
             " · " (changes::summary(files, read.number("more_files")))
@@ -192,7 +202,7 @@ pub(crate) async fn commit(visit: Visit, Path(generation): Path<u64>) -> Respons
         @if generation > 1 {
             div.tools { a.button href=(links::page("undo", &[("generation", &generation.to_string())])) { "Undo this commit…" } }
         }
-        (changes::show(files, view, most_lines(files), false))
+        (changes::show(files, Place { page: &page, view, most: most_lines(files), would: false }))
         @if read.number("more_files") > 0 { p.hint { "And " (words::count(read.number("more_files"), "other file", "other files")) "." } }
         p { a href="/ui/activity" { "All commits" } }
     };

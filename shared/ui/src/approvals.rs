@@ -1,6 +1,6 @@
 //! Calls that wait for a person: what each would change, and the decision.
 
-use atlas_ops::Error;
+use atlas_ops::{Error, Reason};
 use atlas_tools::access::approve::Approve;
 use atlas_tools::access::list_approvals::ListApprovals;
 use atlas_tools::access::refuse::Refuse;
@@ -10,8 +10,8 @@ use axum::response::Response;
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-use crate::answer::Answered as _;
-use crate::changes::{self, ALL_LINES, FEW_LINES};
+use crate::answer::{Answered as _, given};
+use crate::changes::{self, ALL_LINES, FEW_LINES, Only, Place};
 use crate::diff::View;
 use crate::frame::{Section, said};
 use crate::session::cookie::is_local;
@@ -154,6 +154,7 @@ fn asked(call: &Value) -> Markup {
 fn waiting_call(visit: &Visit, call: &Value, view: View, most: usize) -> Markup {
     let id = call.text("id");
     let files = call.list("files");
+    let page = page_of(id);
     html! {
         article.call id=(format!("call-{id}")) {
             header {
@@ -169,7 +170,7 @@ fn waiting_call(visit: &Visit, call: &Value, view: View, most: usize) -> Markup 
             @if call.is("lapsed") {
                 p.problem { "A file has changed since. When the agent makes the call again, it waits anew, with the lines as they are then." }
             }
-            (changes::show(files, view, most, true))
+            (changes::show(files, Place { page: &page, view, most, would: true }))
             @if call.number("more_files") > 0 { p.hint { "And " (words::count(call.number("more_files"), "more file", "more files")) "." } }
             details.arguments {
                 summary { "Arguments of the call" }
@@ -231,11 +232,26 @@ fn decided_call(call: &Value) -> Markup {
     }
 }
 
+/// The page of a call, below `/ui/`.
+fn page_of(id: &str) -> String {
+    format!("approvals/{}", links::encoded(id))
+}
+
 /// The page of one call.
 pub(crate) async fn one(visit: Visit, Path(id): Path<String>) -> Response {
-    let found = visit.call(entry::<ListApprovals>(), json!({ "id": id })).await;
+    let only = Only::of(&visit);
+    let call = given([
+        ("id", Some(id.into())),
+        ("path", only.as_ref().map(|only| only.path.into())),
+        ("from_line", only.as_ref().map(|only| only.from.into())),
+    ]);
+    let found = visit.call(entry::<ListApprovals>(), call).await;
     let found = match &found {
         Ok(found) => found.list("approvals"),
+        Err(error) if error.is(Reason::ApprovalNotFound) && visit.vaults().len() > 1 => {
+            let content = html! { h1 { "Not in this vault" } p { (error.message) ". Calls wait in the vault that they would change: switch to it above." } };
+            return visit.page(Section::Approvals, "Not in this vault", content);
+        }
         Err(error) => return visit.failed(error),
     };
     let Some(call) = found.first() else {
@@ -243,16 +259,19 @@ pub(crate) async fn one(visit: Visit, Path(id): Path<String>) -> Response {
         return visit.page(Section::Approvals, "Not for you", content);
     };
     let view = View::named(visit.parameter("view"));
+    let page = page_of(call.text("id"));
+    let file = [("file", visit.parameter("file")), ("from", visit.parameter("from"))];
     let content = html! {
         div.head {
             h1 { "A call" }
-            (changes::views(&format!("approvals/{}", links::encoded(call.text("id"))), &[], view))
+            (changes::views(&page, &file, view))
         }
+        (changes::only(&page, view, only.as_ref()))
         @if call.text("status") == "pending" {
             (waiting_call(&visit, call, view, ALL_LINES))
         } @else {
             ul.rows { (decided_call(call)) }
-            (changes::show(call.list("files"), view, ALL_LINES, false))
+            (changes::show(call.list("files"), Place { page: &page, view, most: ALL_LINES, would: false }))
             @if call.text("status") == "approved" {
                 form.stack method="post" action="/ui/approvals/refuse" {
                     (visit.form_token())
@@ -279,7 +298,7 @@ pub(crate) async fn approve(form: Form) -> Response {
 /// Refuses the call of a form.
 pub(crate) async fn refuse(form: Form) -> Response {
     let reason = form.given("reason").map(Value::from);
-    let call = crate::answer::given([("id", Some(form.text("id").into())), ("reason", reason)]);
+    let call = given([("id", Some(form.text("id").into())), ("reason", reason)]);
     match form.visit.call(entry::<Refuse>(), call).await {
         Ok(_) => form.visit.told(response::see(&links::page("approvals", &[("said", REFUSED)]))),
         Err(error) => form.visit.failed(&error),

@@ -5,22 +5,62 @@ use serde_json::Value;
 
 use crate::answer::Answered as _;
 use crate::diff::{self, View};
+use crate::visit::Visit;
 use crate::{links, words};
 
 /// Most lines of a file that a page of several changes shows.
 pub(crate) const FEW_LINES: usize = 120;
-/// Most lines of a file that a page of one change shows.
-pub(crate) const ALL_LINES: usize = 6000;
+/// Most lines of a file that a page of one change shows: as many as operations tell at once.
+pub(crate) const ALL_LINES: usize = 1100;
 /// Most files that are open at first.
 const OPEN: usize = 5;
 
-/// The files of a change, each with its lines; of each at most `most`. `would` is whether the change only may be made.
-pub(crate) fn show(files: &[Value], view: View, most: usize, would: bool) -> Markup {
+/// The place where a change is shown, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    /// The page of the change alone, below `/ui/`.
+    pub(crate) page: &'a str,
+    pub(crate) view: View,
+    /// Most lines of a file.
+    pub(crate) most: usize,
+    /// Whether the change only may be made.
+    pub(crate) would: bool,
+}
+
+/// The one file of a change that a page shows, and from which line of its diff on.
+pub(crate) struct Only<'a> {
+    pub(crate) path: &'a str,
+    pub(crate) from: u64,
+}
+
+impl<'a> Only<'a> {
+    /// The file that a visit asks for.
+    pub(crate) fn of(visit: &'a Visit) -> Option<Self> {
+        let path = visit.given("file")?;
+        Some(Self { path, from: visit.number("from").unwrap_or_default() })
+    }
+}
+
+/// The files of a change, each with its lines.
+pub(crate) fn show(files: &[Value], place: Place<'_>) -> Markup {
     html! {
-        @for (place, file) in files.iter().enumerate() {
-            details.file open[place < OPEN] {
-                summary { (title(file, would)) (counts(file)) }
-                (lines(file, view, most))
+        @for (number, file) in files.iter().enumerate() {
+            details.file open[number < OPEN] {
+                summary { (title(file, place.would)) (counts(file)) }
+                (lines(file, place))
+            }
+        }
+    }
+}
+
+/// The head of a page that shows one file alone.
+pub(crate) fn only(page: &str, view: View, only: Option<&Only<'_>>) -> Markup {
+    html! {
+        @if let Some(only) = only {
+            p.said {
+                "Only " strong { (only.path) } @if only.from > 0 { ", from line " (only.from + 1) " of its changes" } ". "
+                @if only.from > 0 { a href=(links::page(page, &[("file", only.path), ("view", view.name())])) { "From its first line" } " · " }
+                a href=(links::page(page, &[("view", view.name())])) { "All files" }
             }
         }
     }
@@ -40,7 +80,7 @@ pub(crate) fn views(place: &str, parameters: &[(&str, &str)], view: View) -> Mar
     };
     html! {
         nav.views aria-label="How lines are shown" {
-            @for (one, name) in [(View::Unified, "Unified"), (View::Split, "Side by side")] {
+            @for (one, name) in [(View::Unified, "Unified"), (View::Split, "Side by side"), (View::Rendered, "Rendered")] {
                 a href=(address(one)) aria-current=[(one == view).then_some("true")] { (name) }
             }
         }
@@ -79,11 +119,18 @@ fn counts(file: &Value) -> Markup {
     }
 }
 
-fn lines(file: &Value, view: View, most: usize) -> Markup {
+fn lines(file: &Value, place: Place<'_>) -> Markup {
     let size = |name: &str| file.get(name).and_then(Value::as_u64).map(words::bytes);
     html! {
         @if let Some(diff) = file.given("diff") {
-            (diff::show(diff, view, most))
+            (diff::show(diff, if links::is_note(file.text("path")) { place.view } else { place.view.of_source() }, place.most))
+            @if diff.lines().count() > place.most {
+                p.hint { a href=(links::page(place.page, &[("file", file.text("path")), ("view", place.view.name())])) { "All lines of this file" } }
+            } @else if let Some(next) = file.get("next_line").and_then(Value::as_u64) {
+                p.hint {
+                    a href=(links::page(place.page, &[("file", file.text("path")), ("from", &next.to_string()), ("view", place.view.name())])) { "The next lines" }
+                }
+            }
         } @else if file.is("left_out") {
             p.hint {
                 "The lines are not shown: the file is not text, is long, or has changed since. "

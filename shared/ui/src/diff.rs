@@ -5,6 +5,8 @@ use std::ops::Range;
 use atlas_vault::diff::words;
 use maud::{Markup, html};
 
+use crate::markdown::{self, Surroundings};
+
 /// How lines are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum View {
@@ -12,19 +14,27 @@ pub(crate) enum View {
     Unified,
     /// Side by side.
     Split,
+    /// Side by side, as the notes look.
+    Rendered,
 }
 
 impl View {
     /// The view with this name in an address.
     pub(crate) fn named(name: &str) -> Self {
-        if name == Self::Split.name() { Self::Split } else { Self::Unified }
+        [Self::Split, Self::Rendered].into_iter().find(|view| view.name() == name).unwrap_or(Self::Unified)
     }
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Unified => "unified",
             Self::Split => "split",
+            Self::Rendered => "rendered",
         }
+    }
+
+    /// The same for files that have no other look than their lines.
+    pub(crate) const fn of_source(self) -> Self {
+        if matches!(self, Self::Rendered) { Self::Split } else { self }
     }
 }
 
@@ -71,6 +81,7 @@ pub(crate) fn show(diff: &str, view: View, most: usize) -> Markup {
                     thead { tr { th colspan="2" scope="colgroup" { "Before" } th colspan="2" scope="colgroup" { "After" } } }
                     tbody { @for part in &parts { (split(part)) } }
                 },
+                View::Rendered => (rendered(&parts)),
             }
         }
         @if left > 0 { p.hint { (crate::words::count(left as u64, "more line", "more lines")) } }
@@ -83,8 +94,8 @@ fn unified(part: &Part<'_>) -> Markup {
             Part::Gap => tr.gap { td {} td {} td {} td { "⋯" } },
             Part::Same(old, new, text) => tr { td.n { (old) } td.n { (new) } td.sign {} td.line { (text) } },
             Part::Changed(removed, added) => {
-                @for line in removed { tr.del { td.n { (line.number) } td.n {} td.sign { "−" } td.line { (marked(line)) } } }
-                @for line in added { tr.ins { td.n {} td.n { (line.number) } td.sign { "+" } td.line { (marked(line)) } } }
+                @for line in removed { tr.del { td.n { (line.number) } td.n {} td.sign { "−" } td.line { (marked(line.text, &line.marks)) } } }
+                @for line in added { tr.ins { td.n {} td.n { (line.number) } td.sign { "+" } td.line { (marked(line.text, &line.marks)) } } }
             }
             Part::More(text) => tr.gap { td {} td {} td {} td { (text) } },
         }
@@ -100,11 +111,11 @@ fn split(part: &Part<'_>) -> Markup {
                 @for row in 0..removed.len().max(added.len()) {
                     tr {
                         @match removed.get(row) {
-                            Some(line) => { td.n.del { (line.number) } td.line.del { (marked(line)) } }
+                            Some(line) => { td.n.del { (line.number) } td.line.del { (marked(line.text, &line.marks)) } }
                             None => { td.n.none {} td.line.none {} }
                         }
                         @match added.get(row) {
-                            Some(line) => { td.n.ins { (line.number) } td.line.ins { (marked(line)) } }
+                            Some(line) => { td.n.ins { (line.number) } td.line.ins { (marked(line.text, &line.marks)) } }
                             None => { td.n.none {} td.line.none {} }
                         }
                     }
@@ -115,16 +126,56 @@ fn split(part: &Part<'_>) -> Markup {
     }
 }
 
-/// A line with the words that differ marked.
-fn marked(line: &Line<'_>) -> Markup {
+/// The notes before and after, as far as the diff has them: its hunks, each as it looks.
+fn rendered(parts: &[Part<'_>]) -> Markup {
+    let hunks = parts.split(|part| matches!(part, Part::Gap)).filter(|hunk| !hunk.is_empty());
+    let side = |hunk: &[Part<'_>], is_old: bool| {
+        let mut text = String::new();
+        for part in hunk {
+            match part {
+                Part::Same(.., line) => push(&mut text, line),
+                Part::Changed(old, new) => {
+                    for line in if is_old { old } else { new } {
+                        push(&mut text, line.text);
+                    }
+                }
+                Part::Gap | Part::More(_) => {}
+            }
+        }
+        let surroundings = Surroundings { is_part: true, ..Surroundings::default() };
+        markdown::show(&text, &surroundings).html
+    };
+    let is_all = |wanted: fn(&Part<'_>) -> bool| parts.iter().all(wanted);
+    let is_new = is_all(|part| matches!(part, Part::Changed(old, _) if old.is_empty()));
+    let is_gone = is_all(|part| matches!(part, Part::Changed(_, new) if new.is_empty()));
+    html! {
+        div.looks {
+            @for hunk in hunks {
+                div.look {
+                    @if !is_new { div.note.before { p.side-name { "Before" } (side(hunk, true)) } }
+                    @if !is_gone { div.note.after { p.side-name { "After" } (side(hunk, false)) } }
+                }
+            }
+            @if let Some(Part::More(text)) = parts.last() { p.hint { (text) } }
+        }
+    }
+}
+
+fn push(text: &mut String, line: &str) {
+    text.push_str(line);
+    text.push('\n');
+}
+
+/// A line with these parts of it marked.
+pub(crate) fn marked(text: &str, marks: &[Range<usize>]) -> Markup {
     let mut pieces = Vec::new();
     let mut end = 0;
-    for mark in &line.marks {
-        pieces.push((line.text.get(end..mark.start).unwrap_or_default(), false));
-        pieces.push((line.text.get(mark.clone()).unwrap_or_default(), true));
+    for mark in marks {
+        pieces.push((text.get(end..mark.start).unwrap_or_default(), false));
+        pieces.push((text.get(mark.clone()).unwrap_or_default(), true));
         end = mark.end;
     }
-    pieces.push((line.text.get(end..).unwrap_or_default(), false));
+    pieces.push((text.get(end..).unwrap_or_default(), false));
     html! { @for (text, is_mark) in pieces { @if is_mark { mark { (text) } } @else { (text) } } }
 }
 
@@ -220,5 +271,17 @@ mod tests {
             assert!(show(DIFF, view, 3).into_string().contains("6 more lines"));
             assert_eq!(View::named(view.name()), view);
         }
+        let shown =
+            show("@@ -1,2 +1,2 @@\n # One\n-see [[Two]]\n+see *[[Three]]*\n", View::Rendered, 100).into_string();
+        for part in [
+            "One</h1>",
+            "Before",
+            "<em><span class=\"elsewhere\">Three</span></em>",
+            "<span class=\"elsewhere\">Two</span>",
+        ] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+        let shown = show("@@ -0,0 +1,2 @@\n+<script>alert(1)</script>\n+x\n", View::Rendered, 100).into_string();
+        assert!(!shown.contains("<script") && !shown.contains("Before"), "{shown}");
     }
 }

@@ -12,6 +12,9 @@ pub(crate) const FORM_TOKEN: &str = "form_token";
 pub(crate) struct Who<'a> {
     pub(crate) name: &'a str,
     pub(crate) form_token: &'a str,
+    /// The vaults that they may look at, by their ids and names, and the id of the one that they do.
+    pub(crate) vaults: &'a [(String, String)],
+    pub(crate) vault: &'a str,
 }
 
 impl Who<'_> {
@@ -109,8 +112,24 @@ fn sections(section: Section) -> Markup {
     }
 }
 
+/// Leads to the other vaults, if there are any.
+fn vaults(who: Who<'_>) -> Markup {
+    html! {
+        @if who.vaults.len() > 1 {
+            form.vaults method="post" action="/ui/vault" {
+                (who.field())
+                select name="vault" aria-label="Vault" {
+                    @for (id, name) in who.vaults { option value=(id) selected[id == who.vault] { (name) } }
+                }
+                button type="submit" { "Switch" }
+            }
+        }
+    }
+}
+
 fn visitor(who: Who<'_>) -> Markup {
     html! {
+        (vaults(who))
         form.who method="post" action="/ui/sign-out" {
             (who.field())
             span.name title="Signed in as" { (who.name) }

@@ -1,6 +1,5 @@
 //! The versions of a note, and the way back to one.
 
-use atlas_ops::Reason;
 use atlas_tools::entry;
 use atlas_tools::history::note_history::NoteHistory;
 use atlas_tools::history::restore_note::RestoreNote;
@@ -84,13 +83,6 @@ pub(crate) async fn restore(form: Form) -> Response {
     let call = json!({ "path": path, "generation": generation, "if_match": form.text("if_match") });
     match form.visit.call(entry::<RestoreNote>(), call).await {
         Ok(_) => form.visit.told(response::see(&links::page("history", &[("path", path)]))),
-        Err(error) if error.is(Reason::ElicitRequired) => {
-            let content = html! {
-                h1 { "Somebody else has to approve this" }
-                p { "You are signed in by a token, and nobody approves their own calls. It now waits under Approvals; then repeat it here." }
-            };
-            form.visit.page(Section::Activity, "Waits for approval", content)
-        }
-        Err(error) => form.visit.failed(&error),
+        Err(error) => form.visit.refused(Section::Activity, &error),
     }
 }

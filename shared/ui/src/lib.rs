@@ -14,7 +14,7 @@
 //! - `approvals`: calls that wait; `activity`: commits; `undo`: takes them back; `changes`: files before and after; `diff`: their lines
 //! - `search`: search as you type; `note`: a note, and what is around it; `markdown`: notes as HTML; `history`: versions of a note;
 //!   `files`: attachments
-//! - `sync`, `connect`, `access`: about the deployment; `grants`: what clients were allowed
+//! - `sync`, `connect`, `access`: about the deployment; `conflict`: a file and its conflict copy; `vaults`: which one is looked at; `grants`: what clients were allowed
 //! - `authorize`, `device`: a client or a terminal asks for tokens; `consent`: what the person allows it
 
 mod access;
@@ -24,6 +24,7 @@ mod approvals;
 mod assets;
 mod authorize;
 mod changes;
+mod conflict;
 mod connect;
 mod consent;
 mod device;
@@ -42,6 +43,7 @@ pub mod session;
 mod sign_in;
 mod sync;
 mod undo;
+mod vaults;
 mod visit;
 mod words;
 
@@ -49,6 +51,8 @@ use atlas_tools::access::approve::Approve;
 use atlas_tools::access::list_approvals::ListApprovals;
 use atlas_tools::access::refuse::Refuse;
 use atlas_tools::attachments::get_attachment::GetAttachment;
+use atlas_tools::conflicts::read_conflict::ReadConflict;
+use atlas_tools::conflicts::resolve_conflict::ResolveConflict;
 use atlas_tools::entry;
 use atlas_tools::history::list_commits::ListCommits;
 use atlas_tools::history::note_history::NoteHistory;
@@ -67,6 +71,7 @@ pub fn routes() -> Routes {
     let (list, approve, refuse) = (entry::<ListApprovals>(), entry::<Approve>(), entry::<Refuse>());
     let (commits, commit, undo) = (entry::<ListCommits>(), entry::<ReadCommit>(), entry::<UndoChanges>());
     let (read, versions, restore) = (entry::<ReadNote>(), entry::<NoteHistory>(), entry::<RestoreNote>());
+    let (conflict, resolve) = (entry::<ReadConflict>(), entry::<ResolveConflict>());
     let (search, file) = (entry::<Search>(), entry::<GetAttachment>());
     Routes::default()
         .merge(sign_in_routes())
@@ -74,6 +79,7 @@ pub fn routes() -> Routes {
         .serve("/ui", &[], get(approvals::page))
         .serve("/ui/", &[], get(sign_in::home))
         .serve("/ui/open/{code}", &[], get(sign_in::open))
+        .serve("/ui/vault", &[], post(vaults::choose))
         .serve("/ui/sign-out", &[], post(sign_in::sign_out))
         .serve("/ui/approvals", &[list], get(approvals::page))
         .serve("/ui/approvals/list", &[list], get(approvals::list))
@@ -90,6 +96,7 @@ pub fn routes() -> Routes {
         .serve("/ui/restore", &[restore], post(history::restore))
         .serve("/ui/file", &[file], get(files::file))
         .serve("/ui/sync", &[], get(sync::page).post(sync::ask))
+        .serve("/ui/conflict", &[conflict, resolve], get(conflict::page).post(conflict::resolve))
         .serve("/ui/connect", &[], get(connect::page))
         .serve("/ui/access", &[], get(access::page))
         .serve("/ui/access/revoke", &[], post(grants::revoke))

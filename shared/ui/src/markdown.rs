@@ -45,6 +45,8 @@ pub(crate) struct Surroundings {
     pub(crate) embeds: BTreeMap<String, Markup>,
     /// Whether pictures of other sites are shown.
     pub(crate) with_pictures: bool,
+    /// Whether only a part of a note is shown, of whose links nothing is known.
+    pub(crate) is_part: bool,
 }
 
 /// A heading of an outline.
@@ -77,13 +79,35 @@ pub(crate) fn anchor(text: &str) -> String {
     anchor.trim_matches('-').to_owned()
 }
 
-/// The notes that `text` shows within itself, as written.
-pub(crate) fn embedded(text: &str) -> BTreeSet<String> {
-    let targets = Parser::new_ext(text, options()).filter_map(|event| match event {
-        Event::Start(Tag::Image { link_type: LinkType::WikiLink { .. }, dest_url, .. }) => Some(dest_url.into_string()),
-        _ => None,
-    });
-    targets.collect()
+/// The targets of wikilinks, as written.
+#[derive(Default)]
+pub(crate) struct Wikilinks {
+    /// Of those that lead elsewhere.
+    pub(crate) links: BTreeSet<String>,
+    /// Of those that are shown within the note.
+    pub(crate) embeds: BTreeSet<String>,
+}
+
+/// The wikilinks of `text`.
+pub(crate) fn wikilinks(text: &str) -> Wikilinks {
+    let mut found = Wikilinks::default();
+    for event in Parser::new_ext(text, options()) {
+        match event {
+            Event::Start(Tag::Link { link_type: LinkType::WikiLink { .. }, dest_url, .. }) => {
+                found.links.insert(unescaped(&dest_url).to_owned());
+            }
+            Event::Start(Tag::Image { link_type: LinkType::WikiLink { .. }, dest_url, .. }) => {
+                found.embeds.insert(unescaped(&dest_url).to_owned());
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The target of a wikilink without the backslash before its pipe, which a table needs.
+fn unescaped(written: &str) -> &str {
+    written.strip_suffix('\\').unwrap_or(written)
 }
 
 fn options() -> Options {
@@ -179,7 +203,10 @@ impl Reader<'_> {
                 Event::End(TagEnd::Heading(level)) => {
                     if let Some((place, text)) = heading.take() {
                         let anchor = self.heading(level as u8, &text);
-                        if let Some(Event::Start(Tag::Heading { id, .. })) = events.get_mut(place) {
+                        // Of parts of a note there may be several on a page.
+                        let is_whole = !self.surroundings.is_part;
+                        if let Some(Event::Start(Tag::Heading { id, .. })) = events.get_mut(place).filter(|_| is_whole)
+                        {
                             *id = Some(anchor.into());
                         }
                     }
@@ -261,6 +288,7 @@ impl Reader<'_> {
 
     /// The start and the end of a link.
     fn link(&self, kind: LinkType, written: &str) -> (String, &'static str) {
+        let written = unescaped(written);
         let open = |markup: Markup| markup.into_string().trim_end_matches("</a>").to_owned();
         let decoded = percent_decode_str(written).decode_utf8_lossy().into_owned();
         let (_, subpath) = decoded.split_once('#').unwrap_or((&decoded, ""));
@@ -277,13 +305,16 @@ impl Reader<'_> {
         if is_outside && !is_wikilink {
             return (open(html! { a.outside href=(written) {} }), "</a>");
         }
+        if self.surroundings.is_part {
+            return ("<span class=\"elsewhere\">".to_owned(), "</span>");
+        }
         ("<span class=\"missing\" title=\"There is no such note\">".to_owned(), "</span>")
     }
 
     /// An image, a sound, a film, or a note within the note.
     fn image(&mut self, tag: &Tag<'_>, text: &str) -> String {
         let Tag::Image { link_type, dest_url, .. } = tag else { return String::new() };
-        let written: &str = dest_url;
+        let written = unescaped(dest_url);
         // `![[picture.png|300]]` has a width instead of a text.
         let (words, width) = match text.rsplit_once('|').unwrap_or((text, text)) {
             (words, size) if size.split('x').all(|part| part.parse::<u16>().is_ok()) => {
@@ -310,6 +341,7 @@ impl Reader<'_> {
                 self.pictures = self.pictures.saturating_add(1);
                 html! { span class="picture" { "Picture of " (host(written)) @if !words.is_empty() { ": " (words) } } }
             }
+            None if self.surroundings.is_part => html! { span class="elsewhere" { (written) } },
             None => html! { span class="missing" title="There is no such file" { (written) } },
         };
         shown.into_string()

@@ -10,6 +10,7 @@ use atlas_tools::entry;
 use atlas_tools::links::get_backlinks::GetBacklinks;
 use atlas_tools::links::get_outgoing_links::GetOutgoingLinks;
 use atlas_tools::notes::read_note::ReadNote;
+use atlas_tools::notes::read_notes::ReadNotes;
 use atlas_tools::vault_mcp::graph_neighbors::GraphNeighbors;
 use axum::response::Response;
 use futures::future;
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answered as _, given};
 use crate::frame::Section;
-use crate::markdown::{self, Heading, Shown, Surroundings, Targets};
+use crate::markdown::{self, Heading, Shown, Surroundings, Targets, Wikilinks};
 use crate::visit::{Form, Visit};
 use crate::{links, response, words};
 
@@ -26,6 +27,9 @@ use crate::{links, response, words};
 const PART: usize = 100_000;
 /// Most notes that a note shows within itself.
 const MAX_EMBEDS: usize = 10;
+/// Most notes that results of queries name and that are looked for, in all and in one call.
+const MAX_NAMED: usize = 500;
+const NAMED_AT_ONCE: usize = 50;
 /// Most properties, backlinks, and lines of one, that are shown.
 const MAX_PROPERTIES: usize = 50;
 const MAX_BACKLINKS: u64 = 30;
@@ -52,13 +56,14 @@ async fn show(visit: &Visit, path: &str, with_pictures: bool) -> Response {
         ("path", Some(path.into())),
         ("offset", visit.number("offset").map(Value::from)),
         ("generation", generation.map(Value::from)),
+        ("render_queries", Some(true.into())),
     ]);
     let note = match visit.call(entry::<ReadNote>(), call).await {
         Ok(note) => note,
         Err(error) => return visit.failed(&error),
     };
     let path = note.text("path");
-    let text = note.text("content");
+    let text = with_results(&note);
     let (surroundings, around) =
         future::join(surroundings(visit, path, text, with_pictures), Around::of(visit, path)).await;
     let shown = markdown::show(text, &surroundings);
@@ -86,10 +91,16 @@ async fn show(visit: &Visit, path: &str, with_pictures: bool) -> Response {
     visit.page(Section::Search, links::name(path), content)
 }
 
+/// The text of a note with the results of its queries in their places.
+fn with_results(note: &Value) -> &str {
+    note.given("rendered").unwrap_or_else(|| note.text("content"))
+}
+
 /// The targets of a note's links, and the notes that it shows within itself.
 async fn surroundings(visit: &Visit, path: &str, text: &str, with_pictures: bool) -> Surroundings {
-    let targets = targets(visit, path).await;
-    let wanted = markdown::embedded(text).into_iter().filter_map(|written| {
+    let wikilinks = markdown::wikilinks(text);
+    let targets = targets(visit, path, &wikilinks).await;
+    let wanted = wikilinks.embeds.into_iter().filter_map(|written| {
         let target = targets.get(&written).filter(|target| links::is_note(target) && **target != path)?;
         Some((written.clone(), target.clone()))
     });
@@ -98,14 +109,32 @@ async fn surroundings(visit: &Visit, path: &str, text: &str, with_pictures: bool
         Some((written, embedded))
     }));
     let embeds: BTreeMap<String, Markup> = embeds.await.into_iter().flatten().collect();
-    Surroundings { targets, embeds, with_pictures }
+    Surroundings { targets, embeds, with_pictures, is_part: false }
 }
 
-async fn targets(visit: &Visit, path: &str) -> Targets {
+/// The files that the links of the note at `path` mean, and those that results of its queries name by their paths.
+async fn targets(visit: &Visit, path: &str, wikilinks: &Wikilinks) -> Targets {
     let call = json!({ "path": path, "include_unresolved": false });
     let found = visit.call(entry::<GetOutgoingLinks>(), call).await.unwrap_or_default();
     let target = |link: &Value| Some((link.text("target").to_owned(), link.given("target_path")?.to_owned()));
-    found.list("links").iter().filter_map(target).collect()
+    let mut targets: Targets = found.list("links").iter().filter_map(target).collect();
+    let named = |written: &String| {
+        let path = written.split('#').next().unwrap_or_default();
+        (!targets.contains_key(written) && links::is_note(path)).then(|| (written.clone(), path.to_owned()))
+    };
+    let named: Vec<(String, String)> = wikilinks.links.iter().filter_map(named).take(MAX_NAMED).collect();
+    let pages = future::join_all(named.chunks(NAMED_AT_ONCE).map(|named| are_there(visit, named))).await;
+    targets.extend(pages.into_iter().flatten());
+    targets
+}
+
+/// Those of the links whose notes the visitor may read.
+async fn are_there(visit: &Visit, named: &[(String, String)]) -> Vec<(String, String)> {
+    let paths: Vec<&str> = named.iter().map(|(_, path)| path.as_str()).collect();
+    let call = json!({ "paths": paths, "include_content": false, "include_frontmatter": false });
+    let found = visit.call(entry::<ReadNotes>(), call).await.unwrap_or_default();
+    let there = named.iter().zip(found.list("results")).filter(|(_, result)| result.is("ok"));
+    there.map(|(named, _)| named.clone()).collect()
 }
 
 /// The note at `path`, or the part of it that `written` names.
@@ -115,10 +144,12 @@ async fn embed(visit: &Visit, written: &str, path: &str) -> Result<Markup, Error
         ("path", Some(path.into())),
         ("anchor", part.map(Value::from)),
         ("include_frontmatter", Some(false.into())),
+        ("render_queries", Some(true.into())),
     ]);
     let note = visit.call(entry::<ReadNote>(), call).await?;
-    let surroundings = Surroundings { targets: targets(visit, path).await, ..Surroundings::default() };
-    Ok(markdown::show(note.text("content"), &surroundings).html)
+    let text = with_results(&note);
+    let targets = targets(visit, path, &markdown::wikilinks(text)).await;
+    Ok(markdown::show(text, &Surroundings { targets, ..Surroundings::default() }).html)
 }
 
 fn crumbs(path: &str) -> Markup {

@@ -1,9 +1,11 @@
-//! Search, which answers while one types.
+//! Search, which answers while one types; without words, what is in a folder.
+
+mod filters;
 
 use atlas_ops::Error;
 use atlas_tools::entry;
+use atlas_tools::notes::list_notes::ListNotes;
 use atlas_tools::search::Search;
-use atlas_tools::tags::list_tags::ListTags;
 use axum::http::StatusCode;
 use axum::response::Response;
 use maud::{Markup, html};
@@ -12,29 +14,39 @@ use serde_json::{Value, json};
 use crate::answer::{Answered as _, given};
 use crate::frame::Section;
 use crate::visit::Visit;
-use crate::{links, response};
+use crate::{links, response, words};
 
-/// Most results, and most tags to choose from.
+use self::filters::Asked;
+
+/// Most results, and most files of a folder.
 const MOST: u64 = 30;
-const MOST_TAGS: u64 = 14;
+const MOST_FILES: u64 = 200;
+/// The identifier of the form.
+const FORM: &str = "find";
+/// The ways to search; the first is by words.
 const MODES: [(&str, &str); 3] = [("hybrid", "Words"), ("literal", "Exact text"), ("regex", "Regular expression")];
+
+fn mode(visit: &Visit) -> &'static str {
+    MODES.iter().find(|(name, _)| *name == visit.parameter("mode")).map_or("hybrid", |(name, _)| name)
+}
 
 /// The page.
 pub(crate) async fn page(visit: Visit) -> Response {
-    let (query, folder) = (visit.parameter("q"), visit.parameter("folder"));
-    let (found, tags) = futures::future::join(found(&visit), tags(&visit)).await;
+    let (asked, mode) = (Asked::of(&visit), mode(&visit));
+    let chips = filters::chips(&visit, &asked, mode == "hybrid", FORM);
+    let (found, chips) = futures::future::join(found(&visit, &asked, mode), chips).await;
     let content = html! {
         h1.hidden { "Search" }
-        form.find role="search" action="/ui/search" data-search="results" data-results="/ui/search/results" {
+        form.find #(FORM) role="search" action="/ui/search" data-search="results" data-results="/ui/search/results" {
             label.hidden for="q" { "What to search for" }
-            input #q type="search" name="q" value=(query) maxlength="500" placeholder="Search your notes" autocomplete="off" spellcheck="false" autofocus;
+            input #q type="search" name="q" value=(asked.query) maxlength="500" placeholder="Search your notes" autocomplete="off" spellcheck="false" autofocus;
             select name="mode" aria-label="How to search" {
-                @for (name, text) in MODES { option value=(name) selected[name == visit.parameter("mode")] { (text) } }
+                @for (name, text) in MODES { option value=(name) selected[name == mode] { (text) } }
             }
-            input name="folder" value=(folder) maxlength="400" placeholder="In folder" aria-label="In folder" autocomplete="off";
+            @if !asked.folder.is_empty() { input type="hidden" name="folder" value=(asked.folder); }
             button type="submit" { "Search" }
         }
-        (tags)
+        (chips)
         div #results aria-live="polite" { (found.unwrap_or_else(|error| problem(&error))) }
     };
     visit.page(Section::Search, "Search", content)
@@ -42,7 +54,8 @@ pub(crate) async fn page(visit: Visit) -> Response {
 
 /// The results alone, for the script.
 pub(crate) async fn results(visit: Visit) -> Response {
-    let found = found(&visit).await.unwrap_or_else(|error| problem(&error));
+    let (asked, mode) = (Asked::of(&visit), mode(&visit));
+    let found = found(&visit, &asked, mode).await.unwrap_or_else(|error| problem(&error));
     visit.told(response::page(StatusCode::OK, found))
 }
 
@@ -50,29 +63,21 @@ fn problem(error: &Error) -> Markup {
     html! { p.problem { (error.message) } }
 }
 
-async fn found(visit: &Visit) -> Result<Markup, Error> {
-    let (query, folder) = (visit.parameter("q"), visit.parameter("folder"));
-    let mode = MODES.iter().find(|(name, _)| *name == visit.parameter("mode")).map_or("hybrid", |(name, _)| name);
-    if query.trim().is_empty() && folder.is_empty() {
-        return Ok(html! {
-            p.hint { "Words find notes, best first. " code { "\"a phrase\"" } ", " code { "tag:name" } ", " code { "path:text" } ", " code { "-without" } ". The arrow keys go through the results, " kbd { "/" } " comes back here." }
-        });
+async fn found(visit: &Visit, asked: &Asked, mode: &str) -> Result<Markup, Error> {
+    let Asked { query, folder } = asked;
+    if query.is_empty() {
+        return files(visit, folder).await;
     }
-    // A folder alone lists what is in it.
-    let (query, mode) = if query.trim().is_empty() { ("^", "regex") } else { (query, mode) };
-    let asked = if mode == "hybrid" { begun(query) } else { query.to_owned() };
+    let query = if mode == "hybrid" { begun(query) } else { query.clone() };
     let call = given([
-        ("query", Some(asked.into())),
+        ("query", Some(query.into())),
         ("mode", Some(mode.into())),
-        (
-            "path_filter",
-            Some(folder.trim_matches('/')).filter(|folder| !folder.is_empty()).map(|folder| in_folder(folder).into()),
-        ),
+        ("path_filter", Some(in_folder(folder).into()).filter(|_| !folder.is_empty())),
         ("limit", Some(MOST.into())),
     ]);
     let answer = visit.call(entry::<Search>(), call).await?;
     let results = answer.list("results");
-    let words = if mode == "regex" { Vec::new() } else { words_of(query, mode) };
+    let words = if mode == "regex" { Vec::new() } else { words_of(&asked.words(), mode) };
     Ok(html! {
         @for correction in answer.list("corrections") {
             @let instead: Vec<&str> = correction.list("instead").iter().filter_map(Value::as_str).collect();
@@ -82,6 +87,33 @@ async fn found(visit: &Visit) -> Result<Markup, Error> {
             ul.rows.results { @for result in results { li { (row(result, &words)) } } }
         }
         @if let Some(partial) = answer.given("partial") { p.hint { (partial) } }
+    })
+}
+
+/// What is in a folder, and how to search.
+async fn files(visit: &Visit, folder: &str) -> Result<Markup, Error> {
+    let call = json!({ "root": folder, "recursive": false, "include_folders": true, "limit": MOST_FILES });
+    let listed = visit.call(entry::<ListNotes>(), call).await?;
+    let (items, all) = (listed.list("items"), listed.number("total_count"));
+    let more = all.saturating_sub(items.len() as u64);
+    Ok(html! {
+        p.hint { "Words find notes, best first. " code { "\"a phrase\"" } ", " code { "-without" } ", " code { "path:text" } ". The arrow keys go through the results, " kbd { "/" } " comes back here." }
+        @if items.is_empty() { div.empty { p { "No notes here." } } } @else {
+            ul.rows.results {
+                @for item in items {
+                    @let path = item.text("path");
+                    @let name = path.rsplit('/').next().unwrap_or(path);
+                    li {
+                        @if item.text("type") == "folder" {
+                            a.result href=(links::page("search", &[("folder", path)])) { strong { (name) "/" } }
+                        } @else {
+                            a.result href=(links::note(path)) { strong { (links::name(path)) } " " span.facts { (words::time(item.text("mtime"))) } }
+                        }
+                    }
+                }
+            }
+        }
+        @if more > 0 { p.hint { (words::count(more, "other", "others")) ": search for them." } }
     })
 }
 
@@ -161,26 +193,6 @@ fn length_of(text: &str, word: &str) -> Option<usize> {
         }
     }
     Some(letters.next().map_or(text.len(), |(end, _)| end))
-}
-
-/// Tags to narrow the search by.
-async fn tags(visit: &Visit) -> Markup {
-    let query = visit.parameter("q").trim();
-    let listed = visit.call(entry::<ListTags>(), json!({ "limit": MOST_TAGS })).await.unwrap_or_default();
-    let chip = |tag: &str| {
-        let own = format!("tag:{tag}");
-        let is_on = query.split_whitespace().any(|word| word == own);
-        let others: Vec<&str> = query.split_whitespace().filter(|word| *word != own).collect();
-        let others = others.join(" ");
-        let query = if is_on { others } else { format!("{others} {own}").trim_start().to_owned() };
-        let address = links::page("search", &[("q", &query), ("folder", visit.parameter("folder"))]);
-        html! { li { a href=(address) aria-current=[is_on.then_some("true")] { "#" (tag) } } }
-    };
-    html! {
-        @if !listed.list("items").is_empty() {
-            nav aria-label="Tags" { ul.chips { @for tag in listed.list("items") { (chip(tag.text("tag"))) } } }
-        }
-    }
 }
 
 #[cfg(test)]

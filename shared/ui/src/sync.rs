@@ -1,12 +1,10 @@
 //! Whether the folder and the mirror agree: the last sync, and conflict copies.
 
-use std::collections::BTreeSet;
-
 use atlas_tools::admin::vault_sync::VaultSync;
 use atlas_tools::bridge::health::Health;
+use atlas_tools::conflicts::list_conflicts::ListConflicts;
 use atlas_tools::entry;
 use atlas_tools::history::list_commits::ListCommits;
-use atlas_tools::search::Search;
 use axum::response::Response;
 use futures::future;
 use maud::{Markup, html};
@@ -17,15 +15,14 @@ use crate::frame::{Section, said};
 use crate::visit::{Form, Visit};
 use crate::{links, response, words};
 
-/// The mark in the names of conflict copies, and most copies that are shown.
-const CONFLICT: &str = " (conflict ";
+/// Most conflict copies that are shown.
 const MOST: u64 = 100;
 
 /// The page.
 pub(crate) async fn page(visit: Visit) -> Response {
     let (health, conflicts, newest) = future::join3(
         visit.call(entry::<Health>(), json!({})),
-        visit.call(entry::<Search>(), json!({ "query": format!("path:\"{}\"", CONFLICT.trim()), "limit": MOST })),
+        visit.call(entry::<ListConflicts>(), json!({ "limit": MOST })),
         visit.call(entry::<ListCommits>(), json!({ "limit": 1 })),
     )
     .await;
@@ -34,21 +31,25 @@ pub(crate) async fn page(visit: Visit) -> Response {
         Err(error) => return visit.failed(&error),
     };
     let [conflicts, newest] = [conflicts, newest].map(Result::unwrap_or_default);
-    let copies: BTreeSet<&str> = {
-        let paths = conflicts.list("results").iter().map(|found| found.text("path"));
-        paths.filter(|path| path.contains(CONFLICT)).collect()
+    let done = match visit.parameter("said") {
+        "asked" => Some("Asked. The host syncs within seconds, if it runs."),
+        "resolved" => Some(
+            "Resolved, in one new commit. The next sync writes it into the folder; what you did not keep is in the trash.",
+        ),
+        _ => None,
     };
-    let done = (visit.parameter("said") == "asked").then_some("Asked. The host syncs within seconds, if it runs.");
     let content = html! {
         h1 { "Sync" }
         (said(done))
         (state(&visit, &health, newest.list("commits").first()))
         h2 { "Conflicts" }
+        @let (copies, all) = (conflicts.list("items"), conflicts.number("total_count"));
         @if copies.is_empty() {
             p { "None. Where both sides changed the same lines, both texts are kept, and the copies appear here." }
         } @else {
-            p { (words::count(copies.len() as u64, "copy", "copies")) " beside your notes. Compare, keep what is right, and delete the copy; in the folder " code { "atlas resolve" } " asks you about each." }
+            p { (words::count(all, "copy", "copies")) " beside your notes. Compare each with your version, and keep one, both, or a mix." }
             ul.rows { @for copy in copies { (conflict(copy)) } }
+            @if all > copies.len() as u64 { p.hint { "Resolve these, and the others appear." } }
         }
     };
     visit.page(Section::Sync, "Sync", content)
@@ -77,7 +78,7 @@ fn state(visit: &Visit, health: &Value, newest: Option<&Value>) -> Markup {
                         }
                     } }
                 }
-                tr { th scope="row" { "Vault" } td { (visit.app().atlas.vault(visit.visitor.caller.vault()).map_or("", |vault| vault.name())) } }
+                tr { th scope="row" { "Vault" } td { (visit.vault_name()) } }
                 tr { th scope="row" { "Program" } td { "Atlas Mirror " (health.text("version")) } }
             }
         }
@@ -88,12 +89,18 @@ fn state(visit: &Visit, health: &Value, newest: Option<&Value>) -> Markup {
     }
 }
 
-fn conflict(copy: &str) -> Markup {
-    let original = copy.split_once(CONFLICT).map(|(before, _)| format!("{before}.md"));
+fn conflict(copy: &Value) -> Markup {
+    let (path, original) = (copy.text("path"), copy.text("original"));
     html! {
         li {
-            a href=(links::note(copy)) { (copy) }
-            @if let Some(original) = original { " · yours: " a href=(links::note(&original)) { (original) } }
+            div.row {
+                h2 { a href=(links::page("conflict", &[("path", path)])) { (original) } }
+                a.button href=(links::page("conflict", &[("path", path)])) { "Compare" span.hidden { " " (path) } }
+            }
+            p.facts {
+                @if !copy.is("has_original") { "Your version is gone. " }
+                "The other version" @if let Some(by) = copy.given("by") { " by " (by) } ": " a href=(links::document(path)) { (links::name(path)) }
+            }
         }
     }
 }

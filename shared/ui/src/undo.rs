@@ -124,14 +124,6 @@ pub(crate) async fn undo(form: Form) -> Response {
     let upto = form.text("upto").parse().unwrap_or_default();
     match form.visit.call(entry::<UndoChanges>(), which.call(Some(upto), form.given("message"))).await {
         Ok(_) => form.visit.told(response::see(&links::page("activity", &[("said", "undone")]))),
-        Err(error) if error.is(Reason::ElicitRequired) => {
-            let content = html! {
-                h1 { "Somebody else has to approve this" }
-                p { "You are signed in by a token, and nobody approves their own calls. It now waits under Approvals, for the person at the host or another administrator; then repeat it here." }
-                p { a href="/ui/activity" { "All commits" } }
-            };
-            form.visit.page(Section::Activity, "Waits for approval", content)
-        }
-        Err(error) => form.visit.failed(&error),
+        Err(error) => form.visit.refused(Section::Activity, &error),
     }
 }

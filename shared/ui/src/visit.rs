@@ -4,13 +4,13 @@ use std::sync::{Mutex, PoisonError};
 
 use atlas_mirror::Mirror;
 use atlas_ops::{Code, Entry, Error, Reason};
-use atlas_web::routes::call;
+use atlas_web::routes::{VAULT, call};
 use atlas_web::telemetry::Cost;
 use atlas_web::{App, Door, request};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::Response;
 use maud::{Markup, html};
 use serde_json::{Map, Value};
@@ -18,8 +18,10 @@ use serde_json::{Map, Value};
 use crate::entrance;
 use crate::frame::{self, FORM_TOKEN, Section, Who};
 use crate::response;
-use crate::session::{self, Visitor};
+use crate::session::{self, Visitor, cookie};
 
+/// Most vaults to choose from.
+const MAX_VAULTS: usize = 200;
 /// Most fields of a form.
 const MAX_FIELDS: usize = 500;
 /// A request of a visitor with a session.
@@ -28,6 +30,9 @@ pub(crate) struct Visit {
     pub(crate) headers: HeaderMap,
     pub(crate) uri: Uri,
     parameters: Map<String, Value>,
+    /// The vaults that the visitor may look at, by their ids and names; and the id of the one that they do.
+    vaults: Vec<(String, String)>,
+    vault: String,
     door: Door,
     /// The cost of the first call, for the log.
     cost: Mutex<Option<Cost>>,
@@ -41,10 +46,18 @@ impl FromRequestParts<App> for Visit {
         let Some(visitor) = visitor else { return Err(entrance::needed(app, parts)) };
         // The caller of the calls is the visitor: no header of the request has a say in them.
         let asked_by = parts.extensions.get::<atlas_web::caller::Caller>().copied();
-        let door = Door::of(app, visitor.caller.clone(), asked_by);
+        let mut door = Door::of(app, visitor.caller.clone(), asked_by);
+        let named = app.atlas.vaults_of(&visitor.caller).take(MAX_VAULTS);
+        let vaults: Vec<(String, String)> = named.map(|vault| (vault.id.clone(), vault.name().to_owned())).collect();
+        let vault = app.atlas.vault(visitor.caller.vault()).map_err(|error| failed(&error))?;
+        let chosen = cookie::vault(&parts.headers).filter(|id| vaults.iter().any(|(vault, _)| vault == id));
+        let vault = chosen.unwrap_or(&vault.id).to_owned();
+        if let Some(vault) = chosen.and_then(|vault| HeaderValue::from_str(vault).ok()) {
+            door.headers.insert(VAULT, vault);
+        }
         let parameters = request::parameters(&parts.uri).map_err(|error| failed(&error))?;
         let (headers, uri) = (parts.headers.clone(), parts.uri.clone());
-        Ok(Self { visitor, headers, uri, parameters, door, cost: Mutex::default() })
+        Ok(Self { visitor, headers, uri, parameters, vaults, vault, door, cost: Mutex::default() })
     }
 }
 
@@ -93,13 +106,24 @@ impl Visit {
         &self.door.app
     }
 
-    /// The mirror of the visitor's vault.
+    /// The vaults that the visitor may look at, by their ids and names.
+    pub(crate) fn vaults(&self) -> &[(String, String)] {
+        &self.vaults
+    }
+
+    /// The name of the vault that the visitor looks at.
+    pub(crate) fn vault_name(&self) -> &str {
+        self.vaults.iter().find(|(id, _)| *id == self.vault).map_or(&self.vault, |(_, name)| name)
+    }
+
+    /// The mirror that keeps the visitor's session.
     pub(crate) fn mirror(&self) -> Result<&Mirror, Error> {
         Ok(&self.app().atlas.vault(self.visitor.caller.vault())?.mirror)
     }
 
     fn who(&self) -> Who<'_> {
-        Who { name: self.visitor.caller.name(), form_token: &self.visitor.form_token }
+        let (name, form_token) = (self.visitor.caller.name(), self.visitor.form_token.as_str());
+        Who { name, form_token, vaults: &self.vaults, vault: &self.vault }
     }
 
     /// A page with this title.
@@ -129,6 +153,18 @@ impl Visit {
         };
         let page = frame::page(Some(self.who()), Section::Other, title(error), content);
         self.told(response::page(atlas_web::response::status(error.code), page))
+    }
+
+    /// The page that tells of a call of the visitor's that somebody else has to approve first; of another error, that.
+    pub(crate) fn refused(&self, section: Section, error: &Error) -> Response {
+        if !error.is(Reason::ElicitRequired) {
+            return self.failed(error);
+        }
+        let content = html! {
+            h1 { "Somebody else has to approve this" }
+            p { "You are signed in by a token, and nobody approves their own calls. It now waits under Approvals, for the person at the host or another administrator; then repeat it here." }
+        };
+        self.page(section, "Waits for approval", content)
     }
 
     /// The hidden field that every form has.

@@ -47,6 +47,7 @@ pub(crate) fn operation(name: &str) -> String {
         "delete_note" | "note_delete" => "delete a note".to_owned(),
         "move_note" => "move a note".to_owned(),
         "restore_note" => "restore a note".to_owned(),
+        "resolve_conflict" => "resolve a conflict".to_owned(),
         "undo_changes" => "undo changes".to_owned(),
         "update_frontmatter" => "change properties".to_owned(),
         name => name.replace('_', " "),

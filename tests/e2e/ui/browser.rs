@@ -20,13 +20,18 @@ use crate::support::programs::{Place, Running, curl, target, until};
 const AXE: &str = "axe-core@4.14.1";
 pub(super) const WIDTHS: [u32; 3] = [320, 1280, 2560];
 /// The pages that are judged.
-const PAGES: [&str; 12] = [
+const PAGES: [&str; 17] = [
     "/ui",
     "/ui/approvals?view=split",
+    "/ui/approvals?view=rendered",
     "/ui/activity?by=claude",
     "/ui/activity/2",
     "/ui/undo?generation=2",
     "/ui/search?q=berth",
+    "/ui/search?q=crane&filter=%23port&folder=vault",
+    "/ui/search?folder=vault",
+    "/ui/note?path=vault/Board.md",
+    "/ui/conflict?path=vault/planning/now%20(conflict%202026-11-21%2014.03%20agent).md",
     "/ui/note?path=vault/planning/now.md",
     "/ui/history?path=vault/Home.md",
     "/ui/sync",
@@ -34,6 +39,13 @@ const PAGES: [&str; 12] = [
     "/ui/access?path=vault/Home.md&op=write&scopes=read:vault",
     "/ui/note?path=not/there.md",
 ];
+
+/// A note with queries, and a conflict copy of a note, which the pages show too.
+const BOARD: (&str, &str) = (
+    "vault/Board.md",
+    "# Board\n\n```dataview\nTABLE file.mtime AS Changed FROM \"vault\" SORT file.name LIMIT 8\n```\n\n```dataview\nTABLE FROM\n```\n",
+);
+const COPY: &str = "vault/planning/now (conflict 2026-11-21 14.03 agent).md";
 
 /// `atlas up` over a folder, and an agent with a token.
 struct Site {
@@ -91,6 +103,18 @@ impl Site {
 
     fn delete(&self) -> (u16, String) {
         self.ask("DELETE", "/notes/vault/planning/backlog.md", "tidy up", &Value::Null)
+    }
+
+    /// A note with queries and a conflict copy come into the folder, and from there into the mirror.
+    fn add_files(&self, browser: &Browser) {
+        fs::write(self.folder.join(BOARD.0), BOARD.1).unwrap();
+        let text = fs::read_to_string(demo().join("vault/planning/now.md")).unwrap();
+        fs::write(self.folder.join(COPY), text.replace("the ", "this ") + "\nOne more line.\n").unwrap();
+        until(SOON, "the conflict copy", || {
+            browser.open(&format!("{}/ui/sync", self.url));
+            let said = browser.text();
+            if said.contains("1 copy") { Ok(()) } else { Err(said) }
+        });
     }
 
     fn append(&self, path: &str, text: &str) {
@@ -188,6 +212,7 @@ fn every_page_is_fit_for_everybody_and_every_width() {
     browser.open(&site.link);
     site.append("vault/planning/now.md", "- the gate is mended");
     assert_eq!((site.rewrite(), site.delete().0), (403, 403));
+    site.add_files(&browser);
     let axe = axe();
     for (scheme, page) in ["light", "dark"].into_iter().flat_map(|scheme| PAGES.map(|page| (scheme, page))) {
         browser.prefer(scheme);
@@ -200,7 +225,8 @@ fn every_page_is_fit_for_everybody_and_every_width() {
             browser.resize(width, 800);
             let wide = browser.run("return document.documentElement.scrollWidth");
             assert!(wide.as_u64().unwrap() <= u64::from(width), "{page} is {wide} wide on a screen of {width}");
-            let name = page.trim_start_matches("/ui").split('?').next().unwrap().replace('/', "-");
+            let plain = |letter: char| if letter.is_alphanumeric() { letter } else { '-' };
+            let name: String = page.trim_start_matches("/ui").chars().map(plain).collect();
             picture(&browser, &format!("{scheme}-{width}{name}"), false);
         }
     }
@@ -210,6 +236,51 @@ fn every_page_is_fit_for_everybody_and_every_width() {
         browser.complaints().into_iter().filter(|said| !said.contains("404")).collect::<Vec<_>>(),
         Vec::<String>::new()
     );
+}
+
+#[test]
+fn a_conflict_is_resolved_and_a_search_narrowed_with_the_keyboard_alone() {
+    let Some(browser) = Browser::start() else { return };
+    let site = Site::of_demo();
+    browser.open(&site.link);
+    browser.sees("Nothing waits for you.");
+    site.add_files(&browser);
+    let theirs = fs::read_to_string(site.folder.join(COPY)).unwrap();
+    browser.tab_to("vault/planning/now.md");
+    browser.press(ENTER);
+    browser.sees("Both sides changed the same lines.");
+    // The choice for a place makes another text.
+    let text = "return document.getElementById('kept').value";
+    assert!(!browser.run(text).as_str().unwrap().contains("One more line."));
+    browser.run("document.querySelector('input[type=radio][value=theirs]:not(:checked)').focus()");
+    browser.press(" ");
+    browser.tab_to("Put these together");
+    browser.press(ENTER);
+    until(SOON, "the chosen text", || {
+        if browser.address().contains("p0=theirs") { Ok(()) } else { Err(browser.address()) }
+    });
+    browser.open(&format!("{}/ui/conflict?path={}", site.url, encoded(COPY)));
+    browser.tab_to("Keep theirs");
+    browser.press(ENTER);
+    browser.sees("Resolved, in one new commit.");
+    let (original, copy) = (site.folder.join("vault/planning/now.md"), site.folder.join(COPY));
+    until(SOON, "the kept text in the folder", || {
+        let now = fs::read_to_string(&original).unwrap_or_default();
+        if now == theirs && !copy.exists() { Ok(()) } else { Err(now) }
+    });
+    browser.open(&format!("{}/ui/search?q=crane", site.url));
+    browser.tab_to("filter");
+    browser.press("vault/planning");
+    browser.press(ENTER);
+    browser.sees("in vault/planning");
+    browser.tab_to("Remove the filter");
+    browser.press(ENTER);
+    until(
+        SOON,
+        "no filter",
+        || if browser.text().contains("Remove the filter") { Err(browser.text()) } else { Ok(()) },
+    );
+    assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
 /// Has axe-core judge the page that the browser shows, if it can be had.

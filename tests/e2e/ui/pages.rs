@@ -1,7 +1,8 @@
 //! The content of each page, and the effects of its forms.
 
 use atlas_access::scope;
-use atlas_testkit::VaultBuilder;
+use atlas_testkit::notes::{Put, by};
+use atlas_testkit::{CountingStore, VaultBuilder};
 use serde_json::json;
 
 use super::visitor::{Visitor, function, on_host};
@@ -162,6 +163,9 @@ async fn search_answers_with_marks_and_filters() {
         ("q=%5EIt&mode=regex", "sea/Lighthouse.md", "Log.md"),
         ("q=lamp&folder=sea", "sea/Lighthouse.md", "Log.md"),
         ("folder=sea", "sea/Lighthouse.md", "Log.md"),
+        ("q=&folder=", "Log.md", "Lighthouse.md"),
+        ("q=%5Bstatus%3A+OPEN%5D", "Harbour.md", "Log.md"),
+        ("q=-%5Bstatus%3A%5D+it", "sea/Lighthouse.md", "Harbour.md"),
         ("q=zebra", "Nothing found", "Log.md"),
         ("q=(&mode=regex", "class=\"problem\"", "Log.md"),
     ] {
@@ -170,7 +174,121 @@ async fn search_answers_with_marks_and_filters() {
             assert!(page.contains(has) && !page.contains(lacks), "{place} {query}: {page}");
         }
     }
-    assert!(person.get("/ui/search").await.ok().contains("href=\"/ui/search?q=tag%3Aport\""));
+    let page = person.get("/ui/search").await.ok();
+    assert!(
+        page.contains("name=\"add\" value=\"tag:port\"") && page.contains("name=\"add\" value=\"[status:open]\""),
+        "{page}"
+    );
+}
+
+#[tokio::test]
+async fn filters_are_chips_that_a_form_adds_and_takes_away() {
+    let deployment = deployment().await;
+    let client = on_host(&deployment);
+    let person = Visitor::person(&deployment, &client).await;
+    // As the form sends them, with a click on a chip, or with what somebody wrote.
+    for (query, on, has, lacks) in [
+        ("q=two&add=tag%3Aport", "name=\"drop\" value=\"tag:port\"", "Harbour.md", "Log.md"),
+        ("q=&filter=%23port", "name=\"drop\" value=\"tag:port\"", "Harbour.md", "Log.md"),
+        ("q=&filter=status%3A+open", "name=\"drop\" value=\"[status:open]\"", "Harbour.md", "Log.md"),
+        ("q=lamp&filter=sea", "name=\"drop\" value=\"folder:sea\"", "sea/Lighthouse.md", "Harbour.md"),
+        ("q=tag%3Aport+dredged&drop=tag%3Aport", "name=\"add\" value=\"tag:port\"", "Log.md", "name=\"drop\""),
+        ("q=lamp&folder=sea&drop=folder%3Asea", "value=\"lamp\"", "sea/Lighthouse.md", "name=\"drop\""),
+    ] {
+        let page = person.get(&format!("/ui/search?mode=hybrid&{query}")).await.ok();
+        assert!(page.contains(on) && page.contains(has) && !page.contains(lacks), "{query}: {page}");
+    }
+}
+
+#[tokio::test]
+async fn queries_in_a_note_are_shown_as_tables_of_what_the_reader_may_see() {
+    let queries = "```dataview\nTABLE status FROM \"boats\" SORT file.name\n```\n\n```base\nfilters: file.inFolder(\"boats\")\nviews:\n  - type: table\n    name: All\n    order: [file.name, status]\n```\n\n\
+                   ```dataview\nTABLE FROM\n```\n\n`= 1 + 2`\n";
+    let evil = format!("---\nstatus: {}\n---\n", json!(super::attacks::ATTACK));
+    let vault = VaultBuilder::new()
+        .note("Fleet.md", queries)
+        .note("Home.md", "![[Fleet]]\n")
+        .note("boats/Gull.md", "---\nstatus: at sea\n---\n")
+        .note("boats/Tern.md", &evil)
+        .note("boats/hidden/Skua.md", "---\nstatus: secret\n---\n");
+    let deployment = Deployment::of_vault(&vault).await;
+    let config = json!({ "vaults": [{ "id": "main", "acl": { "rules": [{ "glob": "boats/hidden/**", "scopes": ["read:hidden"] }] } }] });
+    let secret = crate::support::tokens::SECRET;
+    let variables = [
+        ("ATLAS_CONFIG", config.to_string()),
+        ("ATLAS_AUTH", "jwt".to_owned()),
+        ("ATLAS_JWT_SECRET", secret.to_owned()),
+    ];
+    let client = deployment.set_up(&variables.each_ref().map(|(name, value)| (*name, value.as_str()))).await;
+    let reader = Visitor::administrator(&client).await;
+    for place in ["/ui/note?path=Fleet.md", "/ui/note?path=Home.md"] {
+        let page = reader.get(place).await.ok();
+        assert_eq!(page.matches("<table>").count(), 2, "{page}");
+        assert!(page.contains("href=\"/ui/note?path=boats/Gull.md\"") && page.contains("<td>at sea</td>"), "{page}");
+        assert!(page.contains("This query has no result") && page.contains("<p>3</p>"), "{page}");
+        assert!(!page.contains("Skua") && !page.contains("secret") && !page.contains("<script>alert"), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn a_long_change_is_shown_page_by_page_and_as_it_looks() {
+    let long = |word: &str| (0..5000).map(|line| format!("{word} {line}\n")).collect::<String>();
+    let deployment = Deployment::of_vault(&VaultBuilder::new().note("Log.md", &long("old"))).await;
+    for (path, text) in [("Log.md", long("new")), ("Short.md", "# Short\n\nSee *[[Here]]*.\n".to_owned())] {
+        deployment.mirror().commit(&by("ada"), &Put::note(path, &text)).await.unwrap();
+    }
+    let client = on_host(&deployment);
+    let person = Visitor::person(&deployment, &client).await;
+    let mut place = "/ui/activity/2".to_owned();
+    let (mut pages, mut lines) = (0, 0);
+    loop {
+        let page = person.get(&place).await.ok();
+        assert!(page.len() < 400_000, "{} bytes", page.len());
+        pages += 1;
+        lines += page.matches("<tr class=\"ins\">").count() + page.matches("<tr class=\"del\">").count();
+        let Some((before, _)) = page.split_once("\">The next lines</a>") else { break };
+        place = before.rsplit('"').next().unwrap().replace("&amp;", "&");
+    }
+    assert_eq!((pages, lines), (11, 10_000));
+    let page = person.get("/ui/activity/2?file=Log.md&from=6001").await.ok();
+    assert!(page.contains("from line 6002 of its changes") && page.contains("<td class=\"n\">1001</td>"), "{page}");
+    let page = person.get("/ui/activity/3?view=rendered").await.ok();
+    assert!(
+        page.contains("<h1>Short</h1>") && page.contains("<em><span class=\"elsewhere\">Here</span></em>"),
+        "{page}"
+    );
+}
+
+#[tokio::test]
+async fn a_visitor_of_several_vaults_switches_between_them() {
+    let deployment = deployment().await;
+    deployment.publish_as("work", VaultBuilder::new().note("Plan.md", "# Plan\n").root()).await;
+    let config = json!({ "vaults": [{ "id": "main" }, { "id": "work", "name": "Work & co" }] }).to_string();
+    let secret = crate::support::tokens::SECRET;
+    let client =
+        deployment.set_up(&[("ATLAS_CONFIG", &config), ("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", secret)]).await;
+    // Who is bound to one vault sees no other.
+    let bound = Visitor::administrator(&client).await;
+    assert!(!bound.get("/ui/sync").await.ok().contains("/ui/vault"));
+    let refused = bound.form("/ui/sync", "/ui/vault", &[("vault", "work")]).await;
+    assert_eq!(refused.status, 404);
+    let forced = [("cookie", format!("{}; __Host-atlas-vault=work", bound.cookie))];
+    let page = bound.send("GET", "/ui/note?path=Plan.md", &forced.each_ref().map(|(a, b)| (*a, b.as_str())), "").await;
+    assert_eq!(page.status, 404, "{}", page.text);
+    // The person at the host sees all.
+    let app =
+        deployment.app_of(&[("ATLAS_CONFIG", &config), ("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", secret)]).await;
+    let at_host = Client::of(app.for_its_hosts(), CountingStore::new(deployment.objects.clone()));
+    let mut person = Visitor::person(&deployment, &at_host).await;
+    let page = person.get("/ui/sync").await.ok();
+    assert!(page.contains("<option value=\"work\">Work &amp; co</option>"), "{page}");
+    assert!(person.get("/ui/note?path=Plan.md").await.status == 404);
+    let chosen = person.form("/ui/sync", "/ui/vault", &[("vault", "work")]).await;
+    assert_eq!(chosen.leads(), "/ui");
+    person.cookie = format!("{}; {}", person.cookie, chosen.cookie().unwrap());
+    assert!(person.get("/ui/note?path=Plan.md").await.ok().contains("Plan"));
+    assert!(person.get("/ui/note?path=Harbour.md").await.status == 404);
+    assert_eq!(person.form("/ui/sync", "/ui/vault", &[("vault", "none")]).await.status, 404);
 }
 
 #[tokio::test]
@@ -183,7 +301,7 @@ async fn sync_connect_and_access_say_what_there_is() {
     assert!(deployment.mirror().sync_request().await.unwrap().is_some());
     append(&client, "claude", "Log%20(conflict%202026-11-21%2014.03%20claude).md", "x", "").await;
     let page = person.get("/ui/sync").await.ok();
-    assert!(page.contains("1 copy") && page.contains("href=\"/ui/note?path=Log.md\""), "{page}");
+    assert!(page.contains("1 copy") && page.contains("href=\"/ui/conflict?path=Log%20"), "{page}");
     let page = person.get("/ui/connect").await.ok();
     assert!(page.contains("http://127.0.0.1:3737/mcp") && page.contains("mcpServers"), "{page}");
     let page = person.get("/ui/access?path=.obsidian/app.json&op=write").await.ok();

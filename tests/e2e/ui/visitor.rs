@@ -129,7 +129,12 @@ impl<'a> Visitor<'a> {
 
 /// The token in the forms of a page.
 pub(super) fn form_token(page: &str) -> String {
-    let (_, rest) = page.split_once("name=\"form_token\" value=\"").expect("a form");
+    form_value(page, "form_token")
+}
+
+/// The value of the first hidden field of a page with this name.
+pub(super) fn form_value(page: &str, name: &str) -> String {
+    let (_, rest) = page.split_once(&format!("name=\"{name}\" value=\"")).expect("a form");
     rest.split('"').next().unwrap().to_owned()
 }
 

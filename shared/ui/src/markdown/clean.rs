@@ -33,7 +33,7 @@ fn builder(with_pictures: bool) -> Builder<'static> {
         .attribute_filter(move |element, attribute, value| address(element, attribute, value, with_pictures));
     for (tag, classes) in [
         ("a", vec!["tag", "outside"]),
-        ("span", vec!["missing", "picture", "box", "math", "math-inline", "math-display"]),
+        ("span", vec!["missing", "elsewhere", "picture", "box", "math", "math-inline", "math-display"]),
         ("div", [vec!["callout", "title", "embed", "from", "footnote-definition"], KINDS.to_vec()].concat()),
         ("details", [vec!["callout"], KINDS.to_vec()].concat()),
         ("sup", vec!["footnote-reference", "footnote-definition-label"]),

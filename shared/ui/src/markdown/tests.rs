@@ -22,6 +22,8 @@ fn links_lead_to_notes_and_nowhere_else() {
     ] {
         assert!(html.contains(part), "{part}: {html}");
     }
+    let html = shown_with("| a |\n|---|\n| [[Other#Part two\\|there]] |", &targets);
+    assert!(html.contains("#n-part-two\" rel=\"noopener noreferrer nofollow\">there</a></td>"), "{html}");
     for written in [
         "javascript:alert(1)",
         "data:text/html,x",

@@ -15,6 +15,8 @@ const MAX_COOKIES: usize = 4;
 const SECURE_NAME: &str = "__Host-atlas-page";
 /// The cookie by which a browser is known in which the person signed in before: how often, and for how long.
 const BROWSER: (&str, &str) = ("__Host-atlas-browser", "atlas_browser");
+/// The cookie by which the chosen vault is known.
+const VAULT: (&str, &str) = ("__Host-atlas-vault", "atlas_vault");
 const BROWSER_SECONDS: u64 = 366 * 24 * 3600;
 
 /// The content of a cookie.
@@ -73,6 +75,18 @@ pub(crate) fn browser(headers: &HeaderMap) -> Option<&str> {
 pub(crate) fn browser_header(headers: &HeaderMap, shown: &str) -> Option<HeaderValue> {
     let (name, attributes) = kind_of(headers, BROWSER);
     HeaderValue::from_str(&format!("{name}={shown}; Max-Age={BROWSER_SECONDS}; {attributes}")).ok()
+}
+
+/// The vault that the browser's visitor chose to look at.
+pub(crate) fn vault(headers: &HeaderMap) -> Option<&str> {
+    let (name, _) = kind_of(headers, VAULT);
+    pairs(headers).find(|(of, _)| *of == name).map(|(_, value)| value)
+}
+
+/// The header that keeps the choice of a vault. Its name has no signs that a cookie must not have.
+pub(crate) fn vault_header(headers: &HeaderMap, vault: &str) -> Option<HeaderValue> {
+    let (name, attributes) = kind_of(headers, VAULT);
+    HeaderValue::from_str(&format!("{name}={vault}; Max-Age={BROWSER_SECONDS}; {attributes}")).ok()
 }
 
 fn pairs(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
