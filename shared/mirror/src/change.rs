@@ -87,6 +87,8 @@ pub struct Derived {
     pub ends_history: bool,
     /// By path: the origin of each note that the caller changed before, or moves.
     pub origins: BTreeMap<String, Origin>,
+    /// Live segments whose vectors are dropped, and made anew.
+    pub without_vectors: Vec<SegmentId>,
     /// Other vectors of live segments.
     pub vectors: Vec<(SegmentId, NewVectors)>,
     /// Another model, or that there is none any more; [`None`] if it stays. With another one, the vectors of all segments that are not in
@@ -236,6 +238,9 @@ pub(crate) fn next_manifest(
         }
         (None, head) => head.and_then(|head| head.manifest.embeddings.clone()),
     };
+    for entry in segments.iter_mut().filter(|entry| derived.without_vectors.contains(&entry.id)) {
+        entry.vectors = None;
+    }
     let entry_of = |new: &NewVectors, id| {
         Some(VectorEntry { id, layout: new.layout })
             .filter(|entry| entry.is_sound(embeddings.as_ref().map(|model| model.dimensions)))

@@ -8,6 +8,7 @@ use futures::TryStreamExt as _;
 use serde::{Deserialize, Serialize};
 
 use crate::error::MirrorError;
+use crate::held_vectors::HeldVectors;
 use crate::keys::{BlobKey, key_of};
 use crate::manifest::Totals;
 use crate::mirror::Mirror;
@@ -38,6 +39,8 @@ pub struct Inspection {
     pub(crate) unusable: BTreeMap<usize, DamagedSegment>,
     /// Attachments of usable segments whose object is missing.
     pub(crate) bare: Vec<Bare>,
+    /// Usable segments whose vectors cannot be read: they are made anew.
+    pub(crate) without_vectors: Vec<usize>,
     /// The paths of usable segments.
     pub(crate) paths: HashSet<String>,
     /// The totals of usable segments, without `bare`.
@@ -77,7 +80,7 @@ pub(crate) fn flaw_of(error: MirrorError) -> Result<Flaw, MirrorError> {
 }
 
 impl Mirror {
-    /// Checks every object that `head` refers to. Segments and tombstones are read whole; of attachments' objects only
+    /// Checks every object that `head` refers to. Segments, tombstones and vectors are read whole; of attachments' objects only
     /// the size is checked, or with `checksum` the hash.
     ///
     /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`], [`MirrorError::Newer`].
@@ -136,6 +139,14 @@ impl Mirror {
         }
         if found.unusable.contains_key(&segment) {
             return Ok(None);
+        }
+        if let Some(vectors) = entry.vectors {
+            found.objects += 1;
+            found.bytes += vectors.layout.bytes;
+            if let Err(error) = HeldVectors::load_sound(head, segment).await {
+                found.flaws.push(flaw_of(error)?);
+                found.without_vectors.push(segment);
+            }
         }
         self.records_of(head, segment, true).await.map(Some)
     }

@@ -371,10 +371,12 @@ impl<S: ContentSource> ChangeSet for RepairChange<'_, S> {
                 derived.dropped.push(DroppedSegment { segment: entry.id, deleted: entry.deleted.count() });
             }
         }
+        let without_vectors = found.without_vectors.iter().filter_map(|segment| head.segments().get(*segment));
+        derived.without_vectors = without_vectors.map(|entry| entry.id).collect();
         done.lost.sort();
         done.rescued = (held.len() - done.recovered.len().min(held.len())) as u64;
         derived.segments = build(&held.into_values().collect::<Vec<_>>(), head.manifest().embeddings.as_ref())?;
-        let is_nothing = derived.dropped.is_empty() && derived.deleted.is_empty();
+        let is_nothing = derived.dropped.is_empty() && derived.deleted.is_empty() && derived.without_vectors.is_empty();
         let is_all = done.recovered.is_empty() && done.lost.is_empty() && done.unnamed == 0;
         derived.changes = Changes { changed: done.rescued, ..Changes::default() };
         if is_nothing {

@@ -333,7 +333,7 @@ impl Snapshot {
         MirrorError::Gone { object }
     }
 
-    fn damaged(&self, id: SegmentId, reason: &str) -> MirrorError {
+    pub(crate) fn damaged(&self, id: SegmentId, reason: &str) -> MirrorError {
         MirrorError::damaged(self.reader.keys.segment(id), reason)
     }
 }

@@ -218,6 +218,11 @@ impl VectorTable {
     }
 }
 
+/// All keys, in the order of the rows.
+pub fn keys_of(keys: &Bytes) -> impl Iterator<Item = u64> + '_ {
+    keys.as_chunks::<8>().0.iter().map(|key| u64::from_le_bytes(*key))
+}
+
 /// The vectors of a document, of which these are the codes, keys and pages of rows of its object, in order; [`None`] if it waits.
 #[must_use]
 pub fn of_document(
