@@ -16,8 +16,11 @@ pub enum Purpose {
 /// An embedding model.
 #[async_trait]
 pub trait EmbeddingModel: Send + Sync + std::fmt::Debug {
-    /// Most texts of one call.
-    fn batch(&self) -> usize;
+    /// How many of the next `texts` one call takes, of which there is at least one.
+    ///
+    /// # Errors
+    /// When it takes none any more.
+    fn takes(&self, texts: &[&str]) -> Result<usize, EmbedError>;
 
     /// The vectors of texts, in their order; as many as there are texts, all of the same number of dimensions.
     ///
@@ -35,6 +38,9 @@ pub enum EmbedError {
     /// The answer is not what a model answers, or the service refuses: asking again does not help.
     #[error("the embedding model is of no use: {0}")]
     Refused(String),
+    /// The texts are refused; fewer or shorter ones may not be.
+    #[error("the embedding model refuses a text: {0}")]
+    TooLong(String),
     /// The deployment's limit on what is sent is reached.
     #[error("the limit on what may be embedded is reached: {0}")]
     Limit(String),

@@ -114,7 +114,8 @@ impl Piece {
 }
 
 /// The first `most` bytes of a text, without a part of a character.
-fn cut(text: &str, most: usize) -> &str {
+#[must_use]
+pub fn cut(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or(text)
 }
 

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use crate::change::{Attempt, ChangeSet, CommitInfo, Derived};
 use crate::commit::Committed;
 use crate::error::MirrorError;
-use crate::held_vectors::HeldVectors;
+use crate::held_vectors::{self, HeldVectors};
 use crate::id::SegmentId;
 use crate::manifest::SegmentEntry;
 use crate::mirror::Mirror;
@@ -23,6 +23,8 @@ use crate::vectors::{Embeddings, NewVectors};
 
 /// Texts of one call of a model in the store.
 const STORED_BATCH: usize = 256;
+/// Texts that a model may refuse one after the other.
+const MAX_REFUSED: usize = 8;
 
 /// A model in the store, as any other.
 #[derive(Debug)]
@@ -41,8 +43,8 @@ impl StoreModel {
 
 #[async_trait]
 impl EmbeddingModel for StoreModel {
-    fn batch(&self) -> usize {
-        STORED_BATCH
+    fn takes(&self, texts: &[&str]) -> Result<usize, EmbedError> {
+        Ok(texts.len().min(STORED_BATCH))
     }
 
     async fn embed(&self, texts: &[&str], _: Purpose) -> Result<Vec<Vector>, EmbedError> {
@@ -123,34 +125,27 @@ impl Mirror {
         }
         let mut seen = HashSet::new();
         let passages = lacking.iter().flat_map(|lacking| &lacking.notes).flat_map(|note| &note.passages);
-        let missing: Vec<(u64, &str)> = passages
+        let mut missing: Vec<(u64, &str)> = passages
             .map(|passage| (passage.key(), passage.text.as_str()))
             .filter(|(key, _)| !known.contains_key(key) && seen.insert(*key))
             .collect();
+        // A service is paid for each text, so what earlier versions of a note have is looked for.
+        if !is_other && embeddings.stored.is_none() {
+            let wanted: HashSet<u64> = missing.iter().map(|(key, _)| *key).collect();
+            for index in 0..head.segments().len() {
+                known.extend(held_vectors::with_keys(&head, index, &wanted).await?);
+            }
+            missing.retain(|(key, _)| !known.contains_key(key));
+        }
         progress.begin(missing.len() as u64);
         let mut done = Embedded::default();
-        let mut failure = None;
-        for batch in missing.chunks(model.batch().max(1)) {
-            let texts: Vec<&str> = batch.iter().map(|(_, text)| *text).collect();
-            match embedded(model, &texts, embeddings.dimensions).await {
-                Ok(vectors) => {
-                    let kept = batch.iter().zip(vectors).map(|((key, _), vector)| {
-                        let (code, row) = stored(&vector);
-                        (*key, code, row)
-                    });
-                    let kept: Vec<_> = kept.collect();
-                    progress.keep(&kept);
-                    done.passages += kept.len() as u64;
-                    known.extend(kept.into_iter().map(|(key, code, row)| (key, (code, row))));
-                }
-                Err(error) => {
-                    failure = Some(error);
-                    break;
-                }
-            }
-        }
-        // Another model takes over when it has all.
-        if is_other && failure.is_some() {
+        let asked = ask(model, embeddings.dimensions, &missing, progress).await;
+        done.passages = asked.vectors.len() as u64;
+        known.extend(asked.vectors);
+        let failure = asked.failure;
+        // Another model takes over when it has all, the first one when it has something.
+        let has_something = || lacking.iter().flat_map(|lacking| &lacking.notes).any(|note| is_known(note, &known));
+        if is_other && failure.is_some() && (head.manifest().embeddings.is_some() || !has_something()) {
             done.waiting = lacking.iter().map(|lacking| lacking.notes.len() as u64).sum();
             return Ok((done, failure));
         }
@@ -241,6 +236,58 @@ pub(crate) fn lacks(entry: &SegmentEntry) -> bool {
     entry.deleted.count() < entry.layout.documents && entry.vectors.is_none_or(|vectors| vectors.layout.waiting > 0)
 }
 
+/// The vectors that a model gave, by key, and its error if it gives no more.
+#[derive(Default)]
+struct Asked {
+    vectors: Known,
+    failure: Option<EmbedError>,
+}
+
+/// Asks a model for all of these texts, each with its key. One that it refuses by itself is left out.
+async fn ask(
+    model: &dyn EmbeddingModel,
+    dimensions: u32,
+    missing: &[(u64, &str)],
+    progress: &dyn EmbedProgress,
+) -> Asked {
+    let texts: Vec<&str> = missing.iter().map(|(_, text)| *text).collect();
+    let mut asked = Asked::default();
+    let mut most = usize::MAX;
+    let mut refused = 0;
+    let mut at = 0;
+    while let (Some(rest), Some(keys)) = (texts.get(at..).filter(|rest| !rest.is_empty()), missing.get(at..)) {
+        let count = match model.takes(rest) {
+            Ok(count) => count.min(most).clamp(1, rest.len()),
+            Err(error) => {
+                asked.failure = Some(error);
+                break;
+            }
+        };
+        match embedded(model, rest.get(..count).unwrap_or(rest), dimensions).await {
+            Ok(vectors) => {
+                let kept = keys.iter().zip(vectors).map(|((key, _), vector)| {
+                    let (code, row) = stored(&vector);
+                    (*key, code, row)
+                });
+                let kept: Vec<_> = kept.collect();
+                progress.keep(&kept);
+                asked.vectors.extend(kept.into_iter().map(|(key, code, row)| (key, (code, row))));
+                (at, most, refused) = (at + count, usize::MAX, 0);
+            }
+            Err(EmbedError::TooLong(_)) if count > 1 => most = count / 2,
+            Err(EmbedError::TooLong(why)) if refused < MAX_REFUSED => {
+                tracing::warn!(why, "a passage is not embedded: its note waits");
+                (at, refused) = (at + 1, refused + 1);
+            }
+            Err(error) => {
+                asked.failure = Some(error);
+                break;
+            }
+        }
+    }
+    asked
+}
+
 /// Asks a model, and checks its answer.
 async fn embedded(model: &dyn EmbeddingModel, texts: &[&str], dimensions: u32) -> Result<Vec<Vector>, EmbedError> {
     let vectors = model.embed(texts, Purpose::Passage).await?;
@@ -262,6 +309,11 @@ fn stored(vector: &Vector) -> (Vec<u8>, Vec<u8>) {
 
 fn of_passage(passage: &Passage, (code, row): (Vec<u8>, Vec<u8>)) -> StoredVector {
     StoredVector { key: passage.key(), line: passage.line, lines: passage.lines, code, row }
+}
+
+/// Whether a note has passages, and the vectors of all of them are known.
+fn is_known(note: &Note, known: &Known) -> bool {
+    !note.passages.is_empty() && note.passages.iter().all(|passage| known.contains_key(&passage.key()))
 }
 
 /// The vectors of all passages; [`None`] if one is not known.

@@ -59,6 +59,13 @@ pub(crate) const fn format_of(embeddings: Option<&Embeddings>) -> u32 {
 }
 
 impl Embeddings {
+    /// Those of a model of a service.
+    #[must_use]
+    pub fn of_service(provider: &str, model: &str, dimensions: u32) -> Self {
+        let id = Hash::of(format!("{provider}\n{model}\n{dimensions}").as_bytes());
+        Self { provider: provider.to_owned(), model: model.to_owned(), id, dimensions, stored: None }
+    }
+
     /// Whether it is possible; the error is the reason why not.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         if self.provider.len() > MAX_MODEL_NAME || self.model.len() > MAX_MODEL_NAME {

@@ -50,6 +50,8 @@ pub enum Reply {
     Raw(Vec<u8>),
     /// The answer is this head, and then bytes without end.
     Endless(String),
+    /// The answer is these bytes, one after each such time; then nothing more.
+    Dripping(Vec<u8>, Duration),
     /// There is no answer for so long; then the connection ends.
     Silence(Duration),
     /// The answer is this status and body, and the connection ends after it without having said so.
@@ -161,6 +163,14 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
                 loop {
                     stream.write_all(&[b'x'; 8192]).await?;
                 }
+            }
+            Reply::Dripping(bytes, time) => {
+                for byte in bytes {
+                    tokio::time::sleep(time).await;
+                    stream.write_all(&[byte]).await?;
+                    stream.flush().await?;
+                }
+                std::future::pending::<()>().await;
             }
             Reply::Silence(time) => {
                 tokio::time::sleep(time).await;
