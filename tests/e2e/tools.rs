@@ -12,6 +12,7 @@ mod canvas;
 mod captures;
 mod commits;
 mod dql;
+mod embedding_services;
 mod excalidraw;
 mod facts;
 mod graph;

@@ -7,6 +7,7 @@ mod authority_file;
 mod bar;
 #[cfg(feature = "init")]
 mod bucket;
+mod chosen_model;
 mod client_configuration;
 mod clients;
 #[cfg(feature = "code")]

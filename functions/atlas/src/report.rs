@@ -62,6 +62,9 @@ pub(crate) fn texts(summary: &Summary) {
 
 /// Prints the number of notes that have got vectors.
 fn embedded(summary: &Summary) {
+    if let Some(why) = &summary.embedding_failure {
+        output::note(why);
+    }
     match (summary.embedded, summary.embedding_waiting) {
         (0, 0) => {}
         (notes, 0) => output::note(format_args!("{notes} notes were embedded: searches find them by meaning")),

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::alerts::AlertRules;
+use crate::chosen_model;
 use crate::features;
 use crate::git::{Due, GitRules};
 use crate::output;
@@ -109,6 +110,7 @@ impl Runner<'_> {
             repair: self.repair,
             reading: features::reading(if self.is_watching { READING_BETWEEN } else { READING_ONCE }),
             code: features::code(),
+            embeddings: chosen_model::chosen(self.location).await,
             ..base
         };
         // A later request is for the next sync. If the request cannot be deleted, the sync continues.

@@ -42,6 +42,8 @@ pub struct Atlas {
     pub scale_picture: Option<ScalePicture>,
     /// The services outside that operations may call.
     pub services: Arc<Services>,
+    /// Whether `query` answers other questions than the specification's, with passages.
+    pub query_passages: bool,
     /// How much was left of each session.
     pub tally: Arc<Tally>,
 }
@@ -243,6 +245,7 @@ impl Atlas {
             about,
             scale_picture: None,
             services: Arc::default(),
+            query_passages: false,
             tally: Arc::default(),
         }
     }

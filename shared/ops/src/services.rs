@@ -1,6 +1,7 @@
 //! Services outside that operations may ask, each only where the configuration names it.
 
 use atlas_outbound::{Answer, Request, Service, StatusCode};
+use atlas_provider::QueryModel;
 use serde_json::Value;
 
 use crate::error::{Code, Error, Reason};
@@ -12,6 +13,8 @@ pub struct Services {
     pub plur: Option<Service>,
     /// A language model.
     pub gateway: Option<Gateway>,
+    /// A service with the model by which notes are found by meaning.
+    pub embeddings: Option<QueryModel>,
 }
 
 /// A language model behind an interface as OpenAI has it.

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atlas_embeddings::vector::{Code, Row};
 use atlas_embeddings::{EmbedError, EmbeddingModel};
 use atlas_mirror::embedding::{EmbedProgress, Embedded, Known, StoreModel};
-use atlas_mirror::{CommitInfo, Embeddings, Mirror, Snapshot};
+use atlas_mirror::{CommitInfo, Embeddings, Mirror, Snapshot, StoredModelInfo};
 use jiff::Timestamp;
 
 use crate::error::SyncError;
@@ -34,26 +34,60 @@ pub struct Embedder {
     pub state: Option<PathBuf>,
 }
 
-/// Embeds what lacks vectors, with the model of the newest generation if that is in the store.
+/// The model by which a configuration wants notes to be found.
+#[derive(Clone, Debug)]
+pub enum Chosen {
+    /// The one in the store that has this name.
+    Stored(String),
+    /// A model of a service.
+    Service {
+        /// What manifests say of it.
+        embeddings: Embeddings,
+        /// The model.
+        model: Arc<dyn EmbeddingModel>,
+    },
+}
+
+/// Embeds what lacks vectors, with the chosen model; if none is, with that of the newest generation if it is in the store. The reason why
+/// notes wait, if they do, is beside what was done.
 pub(crate) async fn embed_waiting(
     mirror: &Mirror,
     newest: &Snapshot,
     embedder: &Embedder,
+    chosen: Option<&Chosen>,
     progress: &dyn Progress,
-) -> Result<Embedded, SyncError> {
-    let Some(embeddings) = newest.manifest().embeddings.as_ref().filter(|embeddings| embeddings.stored.is_some())
-    else {
-        return Ok(Embedded::default());
+) -> Result<(Embedded, Option<String>), SyncError> {
+    let now = newest.manifest().embeddings.as_ref();
+    let stored = |embeddings: &Embeddings| -> Arc<dyn EmbeddingModel> {
+        Arc::new(StoreModel::new(mirror.clone(), embeddings.clone()))
     };
-    if !newest.waits_for_vectors() {
-        return Ok(Embedded::default());
+    let (embeddings, model) = match chosen {
+        None => match now.filter(|embeddings| embeddings.stored.is_some()) {
+            Some(embeddings) => (embeddings.clone(), stored(embeddings)),
+            None => return Ok(Default::default()),
+        },
+        Some(Chosen::Service { embeddings, model }) => (embeddings.clone(), model.clone()),
+        Some(Chosen::Stored(name)) => {
+            // Nearly always it is the one that there is.
+            let known = now.filter(|now| now.stored.is_some() && now.model == *name).cloned();
+            let found = match known {
+                None => mirror.models().await?.iter().find(|info| info.name == *name).map(StoredModelInfo::embeddings),
+                known => known,
+            };
+            let Some(embeddings) = found else {
+                let why = format!("the store has no model {name}: `atlas model add FOLDER --name {name}` adds one");
+                return Ok((Embedded::default(), Some(why)));
+            };
+            let model = stored(&embeddings);
+            (embeddings, model)
+        }
+    };
+    let is_same = now.is_some_and(|now| now.id == embeddings.id);
+    if is_same && !newest.waits_for_vectors() {
+        return Ok(Default::default());
     }
-    let model = StoreModel::new(mirror.clone(), embeddings.clone());
-    let (embedded, failure) = embedder.embed(mirror, embeddings, &model, progress).await?;
-    if let Some(error) = failure {
-        tracing::warn!(%error, "notes wait for their vectors");
-    }
-    Ok(embedded)
+    let (embedded, failure) = embedder.embed(mirror, &embeddings, &*model, progress).await?;
+    Ok((embedded, failure.map(|error| error.to_string())))
 }
 
 impl Embedder {
@@ -76,7 +110,7 @@ impl Embedder {
         };
         let dimensions = embeddings.dimensions as usize;
         let known = kept.as_deref().map(|path| read(path, dimensions)).unwrap_or_default();
-        let keeper = Keeper { progress, file: Mutex::new(kept.as_deref().and_then(open)) };
+        let keeper = Keeper { progress, file: Mutex::new(kept.as_deref().and_then(|path| open(path, dimensions))) };
         let (embedded, failure) = mirror.embed_lacking(&self.info(), embeddings, model, known, &keeper).await?;
         if let Some(path) = kept.filter(|_| failure.is_none())
             && let Err(error) = fs::remove_file(&path)
@@ -142,8 +176,18 @@ impl EmbedProgress for Keeper<'_> {
     }
 }
 
-fn open(path: &Path) -> Option<fs::File> {
-    let opened = fs::File::options().create(true).append(true).open(path);
+/// Bytes of a record: a key, a vector of so many dimensions, and a checksum.
+const fn record_bytes(dimensions: usize) -> usize {
+    8 + Code::size(dimensions) + Row::size(dimensions) + 4
+}
+
+/// Opens the file to append to it, after its last whole record.
+fn open(path: &Path, dimensions: usize) -> Option<fs::File> {
+    let opened = fs::File::options().create(true).append(true).open(path).and_then(|file| {
+        let size = file.metadata()?.len();
+        let whole = if size > MAX_KEPT { 0 } else { size - size % record_bytes(dimensions) as u64 };
+        file.set_len(whole).map(|()| file)
+    });
     opened.inspect_err(|error| tracing::warn!(%error, "vectors cannot be kept")).ok()
 }
 
@@ -154,7 +198,7 @@ fn read(path: &Path, dimensions: usize) -> Known {
         return HashMap::new();
     }
     let bytes = fs::read(path).unwrap_or_default();
-    let (code, row) = (Code::size(dimensions), Row::size(dimensions));
+    let code = Code::size(dimensions);
     let record = |record: &[u8]| {
         let (payload, checksum) = record.split_last_chunk::<4>()?;
         let (key, vector) = payload.split_first_chunk::<8>()?;
@@ -162,5 +206,5 @@ fn read(path: &Path, dimensions: usize) -> Known {
         let is_sound = crc32fast::hash(payload) == u32::from_le_bytes(*checksum);
         is_sound.then(|| (u64::from_le_bytes(*key), (code.to_vec(), row.to_vec())))
     };
-    bytes.chunks_exact(8 + code + row + 4).filter_map(record).collect()
+    bytes.chunks_exact(record_bytes(dimensions)).filter_map(record).collect()
 }

@@ -73,7 +73,7 @@ mod target;
 mod text_reader;
 
 pub use code_reader::CodeReader;
-pub use embedding::Embedder;
+pub use embedding::{Chosen, Embedder};
 pub use error::SyncError;
 pub use export::{ExportOptions, Exported, export};
 pub use guard::{Danger, Side};

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::code_reader::CodeReader;
+use crate::embedding::Chosen;
 use crate::only::Only;
 use crate::rules::Tree;
 use crate::text_reader::Reading;
@@ -49,6 +50,8 @@ pub struct SyncOptions {
     pub code: Option<Arc<dyn CodeReader>>,
     /// Merge files that both sides changed, where the changes do not meet; else they are conflicts.
     pub merge: bool,
+    /// The model by which notes are to be found; if none is chosen, the one that the mirror has.
+    pub embeddings: Option<Chosen>,
     /// Collect garbage in the store.
     pub collect: Option<Retention>,
 }
@@ -74,6 +77,7 @@ impl SyncOptions {
             reading: None,
             code: None,
             merge: true,
+            embeddings: None,
             collect: None,
         }
     }

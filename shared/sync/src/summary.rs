@@ -69,6 +69,9 @@ pub struct Summary {
     /// Notes that wait for their vectors.
     #[serde(skip_serializing_if = "is_zero")]
     pub embedding_waiting: u64,
+    /// Why they wait, where that is not for lack of a sync.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embedding_failure: Option<String>,
     /// Skipped files and folders, and notes stored as attachments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
@@ -113,6 +116,7 @@ impl Summary {
         self.pulled = sum(earlier.pulled, self.pulled);
         self.uploaded_bytes += earlier.uploaded_bytes;
         self.texts += earlier.texts;
+        self.embedded += earlier.embedded;
         self.git = earlier.git;
         self.collected = self.collected.or(earlier.collected);
         self.repaired = self.repaired.take().or(earlier.repaired);

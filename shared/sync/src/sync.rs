@@ -224,7 +224,8 @@ async fn round(
             Err(error) => tracing::warn!(%error, "the text of attachments could not be added"),
         }
         match embed(mirror, options, after, &**progress).await {
-            Ok(embedded) => {
+            Ok((embedded, failure)) => {
+                summary.embedding_failure = failure;
                 (summary.embedded, summary.embedding_waiting) = (embedded.notes, embedded.waiting);
                 summary.generation = embedded.generation.unwrap_or(summary.generation);
             }
@@ -235,15 +236,15 @@ async fn round(
     Ok(Round::Done(Box::new(summary)))
 }
 
-/// Embeds what lacks vectors, if the mirror has a model.
+/// Embeds what lacks vectors, if there is a model.
 async fn embed(
     mirror: &Mirror,
     options: &SyncOptions,
     after: &Snapshot,
     progress: &dyn Progress,
-) -> Result<Embedded, SyncError> {
+) -> Result<(Embedded, Option<String>), SyncError> {
     let embedder = Embedder { author: options.author.clone(), time: options.began, state: Some(options.state.clone()) };
-    embedding::embed_waiting(mirror, after, &embedder, progress).await
+    embedding::embed_waiting(mirror, after, &embedder, options.embeddings.as_ref(), progress).await
 }
 
 /// Brings the `committed` merges, by their index, into the folder; adds the changes to `pulled`. Returns all of them, with the folder's new files

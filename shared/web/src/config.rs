@@ -9,10 +9,12 @@
 //! - [`merge`]: merges the document and the environment
 //! - [`listing`]: every setting with its value and source
 //! - [`obsidian`]: how the app of a vault is reached
+//! - [`embeddings`]: the model by which notes are found by meaning
 //! - [`services`]: services outside that operations may ask
 //! - `reloader`: reads the document again while a process lives
 
 pub mod document;
+pub mod embeddings;
 pub(crate) mod error;
 mod error_messages;
 pub mod listing;

@@ -119,6 +119,7 @@ impl Deploys {
         }
         atlas.current = Arc::new(settings.current.clone());
         atlas.scale_picture = settings.scale_picture;
+        atlas.query_passages = settings.query_passages;
         atlas.services = Arc::new(settings.services.open()?);
         atlas.about.started = Some(self.started);
         atlas.about.cpu = threads::cpu_time;

@@ -23,6 +23,7 @@ pub use tokens::{Hidden, Tokens};
 
 use self::auth::is_address;
 use crate::clients::Clients;
+use crate::config::embeddings::{EmbeddingsKeys, TOKEN};
 use crate::config::error::DocumentError;
 use crate::config::obsidian::{ObsidianDocument, ObsidianSettings};
 use crate::config::services::ServiceSettings;
@@ -72,6 +73,8 @@ pub struct Settings {
     pub facade: Facade,
     /// The notes of the current context, if configured.
     pub current: CurrentContext,
+    /// Whether `query` answers other questions than the specification's, with passages.
+    pub query_passages: bool,
     /// How often callers may call, if configured.
     pub throttle: Option<ThrottleConfig>,
     /// `ATLAS_LOG`: the log filter, in the syntax of `tracing`.
@@ -84,7 +87,7 @@ pub struct Settings {
     pub scale_picture: Option<ScalePicture>,
     /// How apps are reached: `ATLAS_OBSIDIAN_KEY`, `ATLAS_OBSIDIAN_SECRET`.
     pub obsidian: ObsidianSettings,
-    /// The services outside that operations may call: `ATLAS_PLUR_TOKEN`, `ATLAS_GATEWAY_TOKEN`.
+    /// The services outside that operations may call: `ATLAS_PLUR_TOKEN`, `ATLAS_GATEWAY_TOKEN`, `ATLAS_EMBEDDINGS_TOKEN`.
     pub services: ServiceSettings,
     /// The settings that were given.
     pub said: GivenSettings,
@@ -137,7 +140,7 @@ const DEFAULT_LOG: &str = "info";
 const NO_VAULT: &str = "write letters, digits, `.`, `_`, `-`, at most 64";
 
 /// The variables that there are.
-pub(crate) const KNOWN: [&str; 26] = [
+pub(crate) const KNOWN: [&str; 27] = [
     "ATLAS_STORE",
     "ATLAS_CONFIG",
     "ATLAS_VAULT",
@@ -163,6 +166,7 @@ pub(crate) const KNOWN: [&str; 26] = [
     "ATLAS_OBSIDIAN_SECRET",
     "ATLAS_PLUR_TOKEN",
     "ATLAS_GATEWAY_TOKEN",
+    "ATLAS_EMBEDDINGS_TOKEN",
     "ATLAS_LOG",
 ];
 /// Names with the prefix that belong to tests, units or the host of a vault, not to a service.
@@ -259,6 +263,7 @@ impl Settings {
                 }
                 "ATLAS_PLUR_TOKEN" => settings.services.plur_token = key("ATLAS_PLUR_TOKEN", &text)?,
                 "ATLAS_GATEWAY_TOKEN" => settings.services.gateway_token = key("ATLAS_GATEWAY_TOKEN", &text)?,
+                TOKEN => settings.services.embeddings_keys.token = key(TOKEN, &text)?,
                 "ATLAS_CONFIG" => {
                     settings.config = Some(ConfigSource::parse(&text).map_err(|remedy| SettingsError::Value {
                         name: "ATLAS_CONFIG",
@@ -273,6 +278,7 @@ impl Settings {
                 }
                 "OTEL_EXPORTER_OTLP_ENDPOINT" => settings.otlp_endpoint = Some(text).filter(|text| !text.is_empty()),
                 name if is_unknown(name) => return Err(unknown(name)),
+                name if EmbeddingsKeys::is_named(name) => settings.services.embeddings_keys.add(name, &text),
                 _ => settings.variables.extend([(name, text)]),
             }
         }
@@ -319,6 +325,7 @@ impl Settings {
             visibility: VisibilityConfig::default(),
             facade: Facade::default(),
             current: CurrentContext::default(),
+            query_passages: false,
             throttle: None,
             log: DEFAULT_LOG.to_owned(),
             otlp_endpoint: None,

@@ -127,7 +127,7 @@ async fn find(context: &Context<'_>, view: View, query: &str, most: usize) -> Re
     let embeddings = snapshot.manifest().embeddings.as_ref().ok_or_else(no_model)?;
     let want = Want { vectors: true, ..Want::default() };
     let graph = Graph::fetch_wanting(context, view, &[], want);
-    let (graph, vector) = try_join(graph, embed(&context.vault.mirror, embeddings, query)).await?;
+    let (graph, vector) = try_join(graph, embed(context, embeddings, query)).await?;
     let index = graph.index();
     let mut seeds = nearest(index, &vector, &[], |_| Ok(true)).await?;
     seeds.truncate(SEEDS);

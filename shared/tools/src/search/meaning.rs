@@ -1,7 +1,7 @@
 //! The vector of a query, by the model that made the vectors of the vault.
 
 use atlas_embeddings::Vector;
-use atlas_mirror::{Embeddings, Mirror, Snapshot};
+use atlas_mirror::{Embeddings, Snapshot};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::Context;
 
@@ -9,7 +9,7 @@ use crate::search::properties;
 
 /// A question by its meaning.
 pub(crate) struct Asked<'a> {
-    mirror: &'a Mirror,
+    context: &'a Context<'a>,
     text: String,
     /// Whether only its meaning counts; else its words count too.
     pub(crate) is_alone: bool,
@@ -25,23 +25,29 @@ pub(crate) enum Meaning {
 
 const NO_MODEL: &str = "the vault has no embedding model, so notes were found by words only";
 
+const NOT_MEANT: &str = "the first page has notes that were found by words only, and so has this one";
+
 impl<'a> Asked<'a> {
     /// The question that a query for words asks.
-    pub(crate) fn new(context: &'a Context<'_>, query: &str, is_alone: bool) -> Self {
-        Self { mirror: &context.vault.mirror, text: plain(query), is_alone }
+    pub(crate) fn new(context: &'a Context<'a>, query: &str, is_alone: bool) -> Self {
+        Self { context, text: plain(query), is_alone }
     }
 
-    /// Its vector.
+    /// Its vector. Of a later page is known whether meaning counted on the first: both are of one list.
     ///
     /// # Errors
-    /// `embedding_provider_error` when only its meaning counts and there is no model, or it fails.
-    pub(crate) async fn vector(&self, snapshot: &Snapshot) -> Result<Meaning, Error> {
+    /// `embedding_provider_error` when meaning has to count and there is no model, or it fails.
+    pub(crate) async fn vector(&self, snapshot: &Snapshot, was_meant: Option<bool>) -> Result<Meaning, Error> {
+        let has_to = self.is_alone || was_meant == Some(true);
+        if was_meant == Some(false) && !has_to {
+            return Ok(Meaning::None(NOT_MEANT.to_owned()));
+        }
         let Some(embeddings) = &snapshot.manifest().embeddings else {
-            return if self.is_alone { Err(no_model()) } else { Ok(Meaning::None(NO_MODEL.to_owned())) };
+            return if has_to { Err(no_model()) } else { Ok(Meaning::None(NO_MODEL.to_owned())) };
         };
-        match embed(self.mirror, embeddings, &self.text).await {
+        match embed(self.context, embeddings, &self.text).await {
             Ok(vector) => Ok(Meaning::Vector(vector)),
-            Err(error) if self.is_alone => Err(error),
+            Err(error) if has_to => Err(error),
             Err(error) => Ok(Meaning::None(format!("{}; notes were found by words only", error.message))),
         }
     }
@@ -74,11 +80,17 @@ fn plain(query: &str) -> String {
 ///
 /// # Errors
 /// `embedding_provider_error` when the model gives none.
-pub(crate) async fn embed(mirror: &Mirror, embeddings: &Embeddings, text: &str) -> Result<Vector, Error> {
-    if embeddings.stored.is_none() {
-        return Err(refused(format!("the model {} is not in the store", embeddings.model), None));
+pub(crate) async fn embed(context: &Context<'_>, embeddings: &Embeddings, text: &str) -> Result<Vector, Error> {
+    let Embeddings { provider, model, dimensions, stored, .. } = embeddings;
+    if stored.is_none() {
+        let Some(service) = &context.atlas.services.embeddings else {
+            let why = "is of a service that the configuration does not name (`embeddings`)";
+            return Err(refused(format!("the embedding model {model} {why}"), None));
+        };
+        let vector = service.vector(provider, model, *dimensions, text).await;
+        return vector.map_err(|error| refused(error.to_string(), None));
     }
-    let vectors = mirror.embed(embeddings, &[text]).await;
+    let vectors = context.vault.mirror.embed(embeddings, &[text]).await;
     let vectors = vectors.map_err(|error| {
         refused(format!("the embedding model {} cannot be used", embeddings.model), Some(error.to_string()))
     })?;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use atlas_embeddings::Vector;
-use atlas_ops::error::Error;
+use atlas_ops::error::{Code, Error};
 use atlas_ops::operation::Context;
 use atlas_ops::pipeline::response_limit::fitting;
 use atlas_ops::read::cursor;
@@ -30,6 +30,7 @@ use crate::search::snippet::{SearchedWords, first_of, holds};
 use crate::search::surroundings::has_pages;
 use crate::search::{Explained, Listing, Note, Output, SearchResult, TOO_LARGE, Why};
 
+const UNREAD: &str = "the vectors cannot be read (`atlas doctor` says why), so notes were found by words only";
 /// Most texts fetched at a time.
 const MAX_BATCH: usize = 128;
 
@@ -48,17 +49,40 @@ pub(crate) struct Cursor {
     pub(crate) generation: u64,
     pub(crate) of: u32,
     after: usize,
+    /// Whether meaning counts.
+    #[serde(default)]
+    meant: bool,
 }
 
 /// The page after `cursor`, or the first.
 pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Cursor>) -> Result<Output, Error> {
+    let has_vectors = request.meaning.is_some() && view.snapshot().manifest().embeddings.is_some();
+    let has_to =
+        request.meaning.as_ref().is_some_and(|asked| asked.is_alone) || cursor.is_some_and(|cursor| cursor.meant);
+    match page_of(view.clone(), request, cursor, has_vectors).await {
+        // Words may answer where vectors are damaged or missing.
+        Err(error) if has_vectors && !has_to && matches!(error.code, Code::Internal | Code::Unavailable) => {
+            tracing::warn!(error = error.internal, "notes are found by words, without vectors");
+            page_of(view, request, cursor, false).await
+        }
+        page => page,
+    }
+}
+
+/// The page; without `vectors` by words alone.
+async fn page_of(view: View, request: &Request<'_>, cursor: Option<&Cursor>, vectors: bool) -> Result<Output, Error> {
     let generation = view.generation();
     let snapshot = view.snapshot().clone();
-    let vectors = request.meaning.is_some() && snapshot.manifest().embeddings.is_some();
+    let was_meant = cursor.map(|cursor| cursor.meant);
+    let unread = !vectors && snapshot.manifest().embeddings.is_some();
     let want =
         Want { names: true, headings: true, terms: true, passages: true, links: true, vectors, ..Want::default() };
-    let meaning = OptionFuture::from(request.meaning.as_ref().map(|asked| asked.vector(&snapshot)));
-    let (index, meaning) = try_join(Index::fetch(view.clone(), want), meaning.map(Option::transpose)).await?;
+    let meaning = OptionFuture::from(request.meaning.as_ref().map(|asked| asked.vector(&snapshot, was_meant)));
+    let meaning = meaning.map(Option::transpose);
+    let (index, meaning) = match unread && request.meaning.is_some() {
+        true => (Index::fetch(view.clone(), want).await?, Some(Meaning::None(UNREAD.to_owned()))),
+        false => try_join(Index::fetch(view.clone(), want), meaning).await?,
+    };
     let is_alone = request.meaning.as_ref().is_some_and(|asked| asked.is_alone);
     let expression = &request.expression;
     let lists = Lists::fetch(&index, expression).await?;
@@ -150,7 +174,8 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
     } else {
         None
     };
-    let cursor = first_left.map(|place| Cursor { generation, of: request.listing.of, after: place - 1 });
+    let cursor =
+        first_left.map(|place| Cursor { generation, of: request.listing.of, after: place - 1, meant: query.is_some() });
     Ok(Output {
         results: page,
         cursor: cursor.as_ref().and_then(cursor::encode),

@@ -135,7 +135,7 @@ pub(crate) async fn seen(context: &Context<'_>, view: View, query: &str) -> Resu
     let snapshot = view.snapshot().clone();
     let embeddings = snapshot.manifest().embeddings.as_ref().ok_or_else(no_model)?;
     let want = Want { vectors: true, ..Want::default() };
-    try_join(Index::fetch(view, want), embed(&context.vault.mirror, embeddings, query)).await
+    try_join(Index::fetch(view, want), embed(context, embeddings, query)).await
 }
 
 /// To the digits that distinguish passages.

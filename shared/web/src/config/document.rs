@@ -13,6 +13,7 @@ use atlas_vault::VaultPath;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::config::embeddings::EmbeddingsDocument;
 use crate::config::error::{DocumentError, range};
 use crate::config::error_messages::remedy;
 use crate::config::obsidian::ObsidianDocument;
@@ -66,10 +67,14 @@ pub struct Document {
     pub bridge: BridgeDocument,
     /// The notes of the current context.
     pub context: ContextDocument,
+    /// What `query` answers.
+    pub query: QueryDocument,
     /// plur, a memory of engrams.
     pub plur: Option<PlurDocument>,
     /// A language model.
     pub gateway: Option<GatewayDocument>,
+    /// The model by which notes are found by meaning.
+    pub embeddings: Option<EmbeddingsDocument>,
     /// Every field that is given, as a path.
     #[serde(skip)]
     said: BTreeSet<String>,
@@ -190,6 +195,14 @@ pub struct ContextDocument {
     pub time_zone: Option<String>,
 }
 
+/// `query`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct QueryDocument {
+    /// Whether it answers other questions than the specification's, with passages.
+    pub passages: bool,
+}
+
 /// `bridge`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -269,6 +282,7 @@ impl Document {
         self.context.check()?;
         self.plur.as_ref().map_or(Ok(()), PlurDocument::check)?;
         self.gateway.as_ref().map_or(Ok(()), GatewayDocument::check)?;
+        self.embeddings.as_ref().map_or(Ok(()), EmbeddingsDocument::check)?;
         let HttpDocument { allowed_hosts, allowed_origins } = &self.transports.http;
         if let Some(hosts) = allowed_hosts
             && Hosts::parse(&hosts.join(",")).is_none()

@@ -79,8 +79,10 @@ impl Settings {
         self.facade = document.tool_facade.mode;
         self.bridge_any_origin = document.bridge.any_origin;
         self.visibility = document.tool_visibility;
+        self.query_passages = document.query.passages;
         self.services.plur = document.plur;
         self.services.gateway = document.gateway;
+        self.services.embeddings = document.embeddings;
         Ok(self)
     }
 

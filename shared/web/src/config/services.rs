@@ -6,6 +6,7 @@ use atlas_ops::services::{Gateway, Services};
 use atlas_outbound::{AddressError, Key, Service, Trust};
 use serde::{Deserialize, Serialize};
 
+use crate::config::embeddings::{ChosenModel, EmbeddingsDocument, EmbeddingsKeys};
 use crate::config::error::{DocumentError, range};
 
 /// Most bytes that are read of an answer of plur, and of a language model.
@@ -60,6 +61,10 @@ pub struct ServiceSettings {
     pub gateway: Option<GatewayDocument>,
     /// `ATLAS_GATEWAY_TOKEN`: what the language model knows the deployment by.
     pub gateway_token: Option<Key>,
+    /// The model by which notes are found by meaning.
+    pub embeddings: Option<EmbeddingsDocument>,
+    /// The keys for it.
+    pub embeddings_keys: EmbeddingsKeys,
 }
 
 impl PlurDocument {
@@ -108,9 +113,22 @@ impl ServiceSettings {
     /// # Errors
     /// When a key would be sent where others can read it.
     pub fn open(&self) -> Result<Services, DocumentError> {
+        let embeddings = match (self.chosen_model()?, &self.embeddings) {
+            (Some(ChosenModel::Service(remote, _)), Some(document)) => Some(document.queries(remote)),
+            _ => None,
+        };
         Ok(Services {
+            embeddings,
             plur: self.plur.as_ref().map(|plur| plur.open(self.plur_token.clone())).transpose()?,
             gateway: self.gateway.as_ref().map(|gateway| gateway.open(self.gateway_token.clone())).transpose()?,
         })
+    }
+
+    /// The model by which notes are to be found, if the document names one.
+    ///
+    /// # Errors
+    /// When its key is missing, or would be sent where others can read it.
+    pub fn chosen_model(&self) -> Result<Option<ChosenModel>, DocumentError> {
+        self.embeddings.as_ref().map(|embeddings| embeddings.open(&self.embeddings_keys)).transpose()
     }
 }

@@ -12,11 +12,10 @@ const NO_SERVICE: &str = "there is no such service";
 const IN_OBSIDIAN: &str = "`vaults[].obsidian` says how the app is reached";
 const ELSEWHERE: &str = "`atlas serve` and the functions' gateway decide it";
 
-const NAMES: [(&str, &str); 29] = [
+const NAMES: [(&str, &str); 28] = [
     ("cacheDir", NO_CACHE),
     ("maintenance", NO_CACHE),
     ("idempotencyReclaimSeconds", "a call that was cut short is finished by its repetition, whenever that comes"),
-    ("embeddings", "`atlas model add` gives a vault its embedding model"),
     ("retrieval", NO_SERVICE),
     ("experiential", NO_SERVICE),
     ("plur.command", "no program is run here; `plur.endpoint` names a service"),
@@ -44,12 +43,13 @@ const NAMES: [(&str, &str); 29] = [
     ("transports.http.port", ELSEWHERE),
 ];
 /// Secrets, and the variables that have them.
-const SECRETS: [(&str, &str); 5] = [
+const SECRETS: [(&str, &str); 6] = [
     ("auth.jwtSecret", "ATLAS_JWT_SECRET"),
     ("vaults[].restApiKey", "ATLAS_OBSIDIAN_KEY"),
     ("vaults[].obsidian.restApiKey", "ATLAS_OBSIDIAN_KEY"),
     ("plur.apiKey", "ATLAS_PLUR_TOKEN"),
     ("gateway.token", "ATLAS_GATEWAY_TOKEN"),
+    ("embeddings.apiKey", "ATLAS_EMBEDDINGS_TOKEN"),
 ];
 const PROTECTION: &str = "transports.http.enableDnsRebindingProtection";
 

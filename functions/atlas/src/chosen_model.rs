@@ -1,0 +1,34 @@
+//! The embedding model that a vault's configuration names, for a sync.
+
+use std::sync::Arc;
+
+use atlas_mirror::Embeddings;
+use atlas_provider::SyncModel;
+use atlas_sync::Chosen;
+use atlas_web::config::embeddings::ChosenModel;
+use atlas_web::{App, Settings};
+
+use crate::vault_location::VaultLocation;
+
+/// The model, if a configuration names one. One that cannot be read stops no sync: then notes wait for their vectors.
+pub(crate) async fn chosen(location: &VaultLocation) -> Option<Chosen> {
+    location.config.as_ref()?;
+    let read = read(location).await;
+    read.inspect_err(|error| tracing::warn!(error, "the configuration names no embedding model that can be used"))
+        .ok()
+        .flatten()
+}
+
+async fn read(location: &VaultLocation) -> Result<Option<Chosen>, String> {
+    let environment = Settings::read(location.variables()).map_err(|error| error.to_string())?;
+    let settings = App::settings(&environment).await.map_err(|error| error.to_string())?;
+    let model = settings.services.chosen_model().map_err(|error| error.to_string())?;
+    Ok(model.map(|model| match model {
+        ChosenModel::Stored(name) => Chosen::Stored(name),
+        ChosenModel::Service(remote, spending) => {
+            let shape = remote.shape();
+            let embeddings = Embeddings::of_service(remote.protocol().name(), &shape.model, shape.dimensions);
+            Chosen::Service { embeddings, model: Arc::new(SyncModel::new(remote, spending)) }
+        }
+    }))
+}
