@@ -4,6 +4,7 @@ pub mod context_current;
 pub mod find;
 pub mod found;
 pub mod health;
+mod passages;
 mod paths;
 pub mod query;
 mod search_notes;

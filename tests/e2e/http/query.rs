@@ -107,3 +107,26 @@ async fn without_architecture_notes_it_names_the_paths_that_it_looked_for() {
             .contains("architecture/DECISIONS.md under 'Tea'")
     );
 }
+
+#[tokio::test]
+async fn other_questions_are_answered_with_passages_where_that_is_allowed() {
+    let vault = VaultBuilder::new()
+        .note("log/Storm.md", "# Storms\n\n## Moorings\n\nDouble the mooring lines when a storm comes.\n")
+        .note("Bread.md", "# Bread\n\nThe oven is hot.\n");
+    let deployment = Deployment::of_vault(&vault).await;
+    let config = json!({ "query": { "passages": true } }).to_string();
+    let client = deployment.set_up(&[("ATLAS_CONFIG", &config)]).await;
+    let (answer, citations) = ask(&client, "What do we do about mooring lines in a storm?").await;
+    assert!(answer.contains("log/Storm.md"), "{answer}");
+    assert_eq!((&citations[0]["path"], &citations[0]["anchor"]), (&json!("log/Storm.md"), &json!("#moorings")));
+    assert!(citations[0]["quote"].as_str().unwrap().contains("Double the mooring lines"), "{citations}");
+    for nothing in ["???", "xyzzy plugh"] {
+        let (answer, citations) = ask(&client, nothing).await;
+        assert!(answer.starts_with("Not found") && citations == json!([]), "{answer}");
+    }
+    // The specification's questions are answered from the specification's notes alone.
+    let components = json!({ "question": "What are the components?" });
+    assert_eq!(client.post("/query", components.clone()).await.error(404).1, "note_not_found");
+    let refusing = Deployment::of_demo().await.client();
+    assert!(ask(&refusing, "What do we do in a storm?").await.0.starts_with("Unsupported query intent"));
+}

@@ -1,5 +1,6 @@
 //! `query`: answers two kinds of questions from the architecture notes, by the Atlas Local Bridge specification: the
-//! components and responsibilities, and the place of a definition. Other questions get no answer.
+//! components and responsibilities, and the place of a definition. Other questions get no answer, unless the deployment lets it answer them
+//! with passages.
 
 use atlas_ops::arguments::Text;
 use atlas_ops::error::{Error, Reason};
@@ -12,6 +13,7 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::bridge::passages::{self, Passage};
 use crate::bridge::paths::BridgePaths;
 
 /// Answers two kinds of question from the architecture notes, with citations.
@@ -69,7 +71,12 @@ impl Operation for Query {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let question = arguments.question.as_str();
-        context.read(|view| async move { Ok(answer(&Sources::fetch(view).await?, question)) }).await
+        let kind = Kind::of(question);
+        if context.atlas.query_passages && matches!(kind, Kind::Other) {
+            return Ok(passages::of(context, question).await?.map(by_passages));
+        }
+        let kind = &kind;
+        context.read(|view| async move { Ok(answer(&Sources::fetch(view).await?, kind)) }).await
     }
 }
 
@@ -116,26 +123,48 @@ impl Sources {
     }
 }
 
-fn answer(sources: &Sources, question: &str) -> Output {
-    let folded = fold::fold(question);
-    if folded.contains("component") || folded.contains("responsibilit") {
-        components(sources)
-    } else if folded.contains("where is") || folded.contains("where are") || folded.contains("defined") {
-        match term_of(question) {
-            Some(term) => definition(sources, &term),
-            None => unsupported(),
+/// The kind of a question.
+enum Kind {
+    /// What the components and responsibilities are.
+    Components,
+    /// Where this term is defined.
+    Definition(String),
+    /// Another.
+    Other,
+}
+
+impl Kind {
+    fn of(question: &str) -> Self {
+        let folded = fold::fold(question);
+        if folded.contains("component") || folded.contains("responsibilit") {
+            return Self::Components;
         }
-    } else {
-        unsupported()
+        let is_definition = ["where is", "where are", "defined"].iter().any(|sign| folded.contains(sign));
+        term_of(question).filter(|_| is_definition).map_or(Self::Other, Self::Definition)
     }
 }
 
-fn unsupported() -> Output {
-    Output {
-        answer: "Unsupported query intent. Allowed: components/responsibilities, or where-is/defined lookups."
-            .to_owned(),
-        citations: Vec::new(),
+fn answer(sources: &Sources, kind: &Kind) -> Output {
+    match kind {
+        Kind::Components => components(sources),
+        Kind::Definition(term) => definition(sources, term),
+        Kind::Other => Output {
+            answer: "Unsupported query intent. Allowed: components/responsibilities, or where-is/defined lookups."
+                .to_owned(),
+            citations: Vec::new(),
+        },
     }
+}
+
+/// The answer by the passages that say most about a question.
+fn by_passages(passages: Vec<Passage>) -> Output {
+    let paths: Vec<&str> = passages.iter().map(|passage| passage.path.as_str()).collect();
+    let answer = match paths.as_slice() {
+        [] => "Not found: no note says something about it. Or try /find.".to_owned(),
+        paths => format!("The passages that say most about it are in {}.", paths.join("; ")),
+    };
+    let citation = |Passage { path, anchor, quote }| Citation { path, anchor, quote };
+    Output { answer, citations: passages.into_iter().map(citation).collect() }
 }
 
 fn components(sources: &Sources) -> Output {
