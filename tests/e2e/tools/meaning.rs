@@ -190,8 +190,8 @@ struct Told(Mutex<Vec<Result<usize, EmbedError>>>);
 
 #[async_trait]
 impl EmbeddingModel for Told {
-    fn batch(&self) -> usize {
-        2
+    fn takes(&self, texts: &[&str]) -> Result<usize, EmbedError> {
+        Ok(texts.len().min(2))
     }
 
     /// So many vectors, of as many dimensions as it is told; or the error.
@@ -232,7 +232,7 @@ async fn a_model_that_fails_changes_nothing_and_says_so() {
     // Nobody here runs the model, so words answer.
     let found = world.ok("search", json!({ "query": "oven", "mode": "hybrid" })).await;
     assert_eq!((&found["results"][0]["path"], &found["mode_used"]), (&json!("Bread.md"), &json!("text")), "{found}");
-    assert!(found["notice"].as_str().unwrap().contains("not in the store"), "{found}");
+    assert!(found["notice"].as_str().unwrap().contains("the configuration does not name"), "{found}");
 }
 
 #[tokio::test]
@@ -263,4 +263,21 @@ async fn a_model_that_is_gone_leaves_words() {
     let found = again.ok("search", json!({ "query": "oven" })).await;
     assert_eq!(found["results"][0]["path"], "Bread.md", "{found}");
     again.ok("write_note", json!({ "path": "New.md", "content": "The port." })).await;
+}
+
+#[tokio::test]
+async fn links_are_suggested_to_notes_of_the_same_meaning() {
+    let more = [("Port.md", "A haven with a berth, as [[Quay]] has.\n"), ("Quay.md", "The port has a mooring.\n")];
+    let notes: Vec<(&str, &str)> = NOTES.iter().chain(&more).copied().collect();
+    let world = World::open(&notes).await;
+    let suggested = async |path: &str| world.ok("suggest_links", json!({ "path": path, "limit": 2 })).await;
+    assert_eq!(paths(&suggested("Harbour.md").await, "suggestions"), [""; 0], "nothing else leads from it");
+    models::add(mirror(&world), 1).await;
+    let of_harbour = suggested("Harbour.md").await;
+    let mut near = paths(&of_harbour, "suggestions");
+    near.sort();
+    assert_eq!(near, ["Port.md", "Quay.md"], "{of_harbour}");
+    let first = &of_harbour["suggestions"][0];
+    assert!(first["score"] == 10 && first["similarity"].as_f64().unwrap() > 0.5, "{of_harbour}");
+    assert!(!paths(&suggested("Port.md").await, "suggestions").contains(&"Quay.md".to_owned()), "it links there");
 }

@@ -8,7 +8,7 @@ use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::excerpt::{TextLines, cut_at};
 use atlas_ops::read::graph::Graph;
-use atlas_ops::read::index::DocumentRef;
+use atlas_ops::read::index::{DocumentRef, Want};
 use atlas_ops::read::network::{Network, Node};
 use atlas_ops::read::view::View;
 use atlas_segment::SectionName;
@@ -21,6 +21,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{node, path};
+use crate::search::find_similar::mean;
+use crate::search::nearest::{nearest, vectors_of};
+use crate::search::search_semantic::rounded;
 
 /// Suggests links for a note.
 pub struct SuggestLinks;
@@ -52,12 +55,15 @@ pub struct Output {
 pub struct Suggestion {
     /// Its path.
     path: String,
-    /// Its score: each line that mentions it counts 10, up to three of them; each note that links to both 2, each note in between 1.
+    /// Its score: each line that mentions it counts 10, up to three of them; each note that links to both 2, each note in between 1; and the note nearest in meaning 10, the next 9, and so on.
     score: usize,
     /// The number of notes that link to both.
     co_citation: usize,
     /// The number of notes between: the note links to them, and they link to this file.
     two_hop: usize,
+    /// How similar the two are, if it is among the ten notes nearest in meaning: the cosine of the angle between the vectors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    similarity: Option<f64>,
     /// The lines that mention its name or an alias without a link, at most 10.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     mentions: Vec<MentionedAt>,
@@ -83,11 +89,14 @@ struct Signs<'a> {
     co_citation: usize,
     two_hop: usize,
     mentions: Vec<&'a Mention<Node>>,
+    /// What its nearness in meaning counts, and the similarity.
+    meant: Option<(usize, f32)>,
 }
 
 impl Signs<'_> {
     fn score(&self) -> usize {
-        10 * self.mentions.len().min(3) + 2 * self.co_citation + self.two_hop
+        let meant = self.meant.map_or(0, |(counts, _)| counts);
+        10 * self.mentions.len().min(3) + 2 * self.co_citation + self.two_hop + meant
     }
 }
 
@@ -97,6 +106,8 @@ const LINE_BYTES: usize = 400;
 /// Fewest characters of a name that is searched for; in scripts without spaces fewer.
 const MIN_CHARS: usize = 3;
 const MIN_UNSPACED_CHARS: usize = 2;
+/// Notes that are suggested for their meaning.
+const MEANT: usize = 10;
 /// Most pairs of links that are followed.
 const MAX_STEPS: usize = 500_000;
 
@@ -104,7 +115,7 @@ impl Operation for SuggestLinks {
     const INFO: Info = Info {
         name: "suggest_links",
         title: "Suggest links",
-        description: "Suggests links that a note lacks: files whose name or alias its text mentions, with the lines and the links to write there, and files that are near it in the graph. Write one with edit_note or link_add. Example: {\"path\": \"Projects/Atlas.md\"}",
+        description: "Suggests links that a note lacks: files whose name or alias its text mentions, with the lines and the links to write there, and files that are near it in the graph, or in meaning where there is an embedding model. Write one with edit_note or link_add. Example: {\"path\": \"Projects/Atlas.md\"}",
         scopes: &[Scope::ReadVault],
         tags: &["links"],
         ..Info::HARMLESS
@@ -122,7 +133,9 @@ impl Operation for SuggestLinks {
         let suggest = |view: View| {
             let note = &note;
             async move {
-                let graph = Graph::fetch_with(context, view, &[SectionName::Properties]).await?;
+                let vectors = view.snapshot().manifest().embeddings.is_some();
+                let want = Want { vectors, ..Want::default() };
+                let graph = Graph::fetch_wanting(context, view, &[SectionName::Properties], want).await?;
                 let network = graph.network(context)?;
                 let own = node(&graph, &network, "path", note)?;
                 let texts = graph.index().texts(&[graph.file(note)?]).await?;
@@ -134,7 +147,10 @@ impl Operation for SuggestLinks {
                     }
                     false => Vec::new(),
                 };
-                let found = signs(&network, own, &mentioned);
+                let mut found = signs(&network, own, &mentioned);
+                if vectors {
+                    add_meant(&graph, &network, own, graph.file(note)?, &mut found).await?;
+                }
                 let mut best: Vec<(&Node, &Signs<'_>)> = found.iter().collect();
                 best.sort_by_key(|(_, signs)| std::cmp::Reverse(signs.score()));
                 let lines = TextLines::new(text.as_bytes());
@@ -142,7 +158,8 @@ impl Operation for SuggestLinks {
                     let path = path(&graph, &network, **to)?;
                     let mentions = mentioned_at(&graph, note, &path, &text, &lines, &signs.mentions)?;
                     let (co_citation, two_hop) = (signs.co_citation, signs.two_hop);
-                    Ok(Suggestion { path, score: signs.score(), co_citation, two_hop, mentions })
+                    let similarity = signs.meant.map(|(_, similarity)| rounded(similarity));
+                    Ok(Suggestion { path, score: signs.score(), co_citation, two_hop, similarity, mentions })
                 };
                 let suggestions = best.iter().take(limit).map(suggestion).collect::<Result<_, Error>>()?;
                 Ok(Output { path: note.as_str().to_owned(), total: best.len(), suggestions })
@@ -211,6 +228,29 @@ fn signs<'a>(network: &Network, own: Node, mentioned: &'a [Mention<Node>]) -> BT
         }
     }
     signs
+}
+
+/// Adds the notes nearest in meaning to the note at `own`, which is `document`, that it does not link to.
+async fn add_meant(
+    graph: &Graph,
+    network: &Network,
+    own: Node,
+    document: DocumentRef,
+    signs: &mut BTreeMap<Node, Signs<'_>>,
+) -> Result<(), Error> {
+    let index = graph.index();
+    let Some(query) = mean(&vectors_of(index, document).await?) else { return Ok(()) };
+    let known: BTreeSet<DocumentRef> =
+        network.outgoing(own).chain([own]).filter_map(|node| network.document(node)).collect();
+    let near = nearest(index, &query, &[], |document| Ok(!known.contains(&document))).await?;
+    let mut seen = BTreeSet::new();
+    let best = near.into_iter().filter(|near| seen.insert(near.document)).take(MEANT);
+    for (near, counts) in best.zip((1..=MEANT).rev()) {
+        if let Some(node) = network.node(near.document) {
+            signs.entry(node).or_default().meant = Some((counts, near.similarity));
+        }
+    }
+    Ok(())
 }
 
 /// The lines of a note's `text` that mention the file at `to`, each with the link to write.

@@ -108,7 +108,7 @@ async fn find(view: View, path: &VaultPath, limit: usize, root: &Filter) -> Resu
 }
 
 /// The mean of vectors; [`None`] if there are none, or it is 0.
-fn mean(vectors: &[Vector]) -> Option<Vector> {
+pub(crate) fn mean(vectors: &[Vector]) -> Option<Vector> {
     let mut sum = vec![0.0f32; vectors.first()?.values().len()];
     for vector in vectors {
         sum.iter_mut().zip(vector.values()).for_each(|(sum, value)| *sum += value);
