@@ -55,7 +55,9 @@ impl Fused {
         let factor = if most > 0.0 { (1.0 - MEANING) / most } else { 0.0 };
         let top = nearest.first().map_or(0.0, |near| near.similarity);
         let bottom = nearest.iter().map(|near| near.similarity).fold(top, f32::min);
-        let share = |similarity: f32| if top > bottom { (similarity - bottom) / (top - bottom) } else { 1.0 };
+        // Of what is between the least near and an equal text. Were the nearest always counted whole, notes would be brought before those
+        // with the words even where nothing is near.
+        let share = |similarity: f32| if bottom < 1.0 { (similarity - bottom) / (1.0 - bottom) } else { 1.0 };
         let mut by_document: HashMap<DocumentRef, &Near> = HashMap::new();
         for near in nearest {
             by_document.entry(near.document).or_insert(near);
