@@ -104,8 +104,8 @@ async fn search(client: &Client, query: &str, mode: &str) -> Value {
     client.post("/search", json!({ "query": query, "mode": mode })).await.ok()
 }
 
-fn model_of(place: &Place) -> Option<String> {
-    let head = futures::executor::block_on(place.mirror().head()).unwrap();
+async fn model_of(place: &Place) -> Option<String> {
+    let head = place.mirror().head().await.unwrap();
     head.manifest().embeddings.as_ref().map(|embeddings| embeddings.model.clone())
 }
 
@@ -187,7 +187,7 @@ async fn what_was_paid_for_survives_a_sync_that_is_killed() {
     });
     killed.kill().unwrap();
     killed.wait().unwrap();
-    assert_eq!(model_of(&place), None, "nothing is committed yet");
+    assert_eq!(model_of(&place).await, None, "nothing is committed yet");
     service.becomes(|_| None);
     let synced = sync(&place, vault.root(), &config);
     assert_eq!(synced["embedded"], 5, "{synced}");
@@ -251,13 +251,13 @@ async fn another_model_takes_over_when_it_has_all() {
     });
     let synced = sync(&place, vault.root(), &other);
     assert!(synced["embedding_failure"].as_str().unwrap().contains("key"), "{synced}");
-    assert_eq!(model_of(&place).as_deref(), Some("words"));
+    assert_eq!(model_of(&place).await.as_deref(), Some("words"));
     // Until then the model before answers, which the service has too.
     let client = client(&place, &other).await;
     assert_eq!(search(&client, "haven", "semantic").await["results"][0]["path"], "Harbour.md");
     service.becomes(|_| None);
     let again = sync(&place, vault.root(), &other);
-    assert_eq!((&again["embedded"], model_of(&place).as_deref()), (&json!(5), Some("other words")));
+    assert_eq!((&again["embedded"], model_of(&place).await.as_deref()), (&json!(5), Some("other words")));
     let asked = service.stand_in.asked();
     let others = asked
         .iter()
@@ -290,9 +290,9 @@ async fn a_configuration_names_a_model_in_the_store() {
     for seed in [1, 2] {
         models::add(&place.mirror(), seed).await;
     }
-    assert_eq!(model_of(&place).as_deref(), Some("words-2"));
+    assert_eq!(model_of(&place).await.as_deref(), Some("words-2"));
     let synced = sync(&place, vault.root(), &config("words-1"));
-    assert_eq!((&synced["embedded"], model_of(&place).as_deref()), (&json!(5), Some("words-1")));
+    assert_eq!((&synced["embedded"], model_of(&place).await.as_deref()), (&json!(5), Some("words-1")));
     assert_eq!(sync(&place, vault.root(), &config("words-1"))["generation"], synced["generation"]);
     let found = search(&client(&place, &config("words-1")).await, "haven", "hybrid").await;
     assert_eq!(found["results"][0]["path"], "Harbour.md");
