@@ -1,5 +1,5 @@
-"""Makes a static embedding model of a contextual one, as Model2Vec does: each token by itself through the model, the principal components, and
-frequent tokens weighing less.
+"""Makes a static embedding model of a contextual one, nearly as Model2Vec does: the last layer of each token by itself, the principal
+components, and frequent tokens weighing less.
 
 usage: distil.py MODEL OUT [--dimensions 256]
 
@@ -81,7 +81,7 @@ def main():
     bert = Bert(options.model)
     begin, end = vocabulary["[CLS]"], vocabulary["[SEP]"]
     ids = numpy.array([[begin, vocabulary[token], end] for token in kept])
-    rows = numpy.concatenate([bert.hidden(ids[at : at + BATCH]).mean(1) for at in range(0, len(ids), BATCH)])
+    rows = numpy.concatenate([bert.hidden(ids[at : at + BATCH])[:, 1] for at in range(0, len(ids), BATCH)])
     rows -= rows.mean(0)
     components = numpy.linalg.eigh(rows.T @ rows)[1][:, ::-1][:, : options.dimensions]
     rows = rows @ components

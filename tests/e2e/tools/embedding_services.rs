@@ -323,7 +323,7 @@ async fn damaged_vectors_leave_words_and_are_made_anew() {
             "{found}"
         );
         assert!(found["notice"].as_str().unwrap().contains("atlas doctor"), "{found}");
-        let doctor = place.on_vault("doctor", vault.root()).output().unwrap();
+        let doctor = place.atlas("doctor").output().unwrap();
         let said = String::from_utf8_lossy(&doctor.stdout).into_owned() + &String::from_utf8_lossy(&doctor.stderr);
         assert!(said.contains(&vectors(&head).unwrap()), "{said}");
         let repaired = json_of(place.sync(vault.root()).args(["--json", "--repair"]));

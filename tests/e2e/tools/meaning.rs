@@ -267,7 +267,7 @@ async fn a_model_that_is_gone_leaves_words() {
 
 #[tokio::test]
 async fn links_are_suggested_to_notes_of_the_same_meaning() {
-    let more = [("Port.md", "A haven with a berth, as [[Quay]] has.\n"), ("Quay.md", "The port has a mooring.\n")];
+    let more = [("Port.md", "A haven with a berth, as [[Jetty]] has.\n"), ("Jetty.md", "The port has a mooring.\n")];
     let notes: Vec<(&str, &str)> = NOTES.iter().chain(&more).copied().collect();
     let world = World::open(&notes).await;
     let suggested = async |path: &str| world.ok("suggest_links", json!({ "path": path, "limit": 2 })).await;
@@ -276,8 +276,8 @@ async fn links_are_suggested_to_notes_of_the_same_meaning() {
     let of_harbour = suggested("Harbour.md").await;
     let mut near = paths(&of_harbour, "suggestions");
     near.sort();
-    assert_eq!(near, ["Port.md", "Quay.md"], "{of_harbour}");
+    assert_eq!(near, ["Jetty.md", "Port.md"], "{of_harbour}");
     let first = &of_harbour["suggestions"][0];
     assert!(first["score"] == 10 && first["similarity"].as_f64().unwrap() > 0.5, "{of_harbour}");
-    assert!(!paths(&suggested("Port.md").await, "suggestions").contains(&"Quay.md".to_owned()), "it links there");
+    assert!(!paths(&suggested("Port.md").await, "suggestions").contains(&"Jetty.md".to_owned()), "it links there");
 }
