@@ -15,6 +15,7 @@ mod anchors;
 pub(crate) mod chunks;
 pub(crate) mod closer;
 pub(crate) mod common_words;
+mod engine;
 pub(crate) mod expression;
 pub(crate) mod filter;
 pub mod find_similar;

@@ -3,13 +3,14 @@
 use std::ops::Range;
 
 use atlas_ops::error::{Error, Reason};
-use grep_matcher::Matcher;
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_matcher::Matcher as _;
+use grep_regex::RegexMatcherBuilder;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::Hir;
 
 use crate::search::Case;
+use crate::search::engine::{Engine, Engines};
 
 /// Most bytes of a compiled pattern, and of its cache.
 const MAX_COMPILED: usize = 10 << 20;
@@ -21,7 +22,7 @@ const MAX_CHUNKS: u32 = 128;
 
 /// A pattern that is matched within lines.
 pub(crate) struct Pattern {
-    matcher: RegexMatcher,
+    pub(super) engines: Engines,
     /// Its syntax tree, for a plan; [`None`] for a literal.
     pub(crate) hir: Option<Hir>,
 }
@@ -38,14 +39,15 @@ impl Pattern {
         if text.contains('\n') {
             return Err(invalid("a match is within one line: it must not have a line feed".to_owned()));
         }
+        let mut parser = ParserBuilder::new();
+        parser.utf8(false).multi_line(true).nest_limit(MAX_NEST);
         // First, since the matcher's error shows the wrapped pattern.
-        let hir = if is_literal {
-            None
-        } else {
-            let parsed = ParserBuilder::new().utf8(false).multi_line(true).nest_limit(MAX_NEST).build().parse(text);
-            Some(parsed.map_err(|error| invalid(error.to_string()))?)
+        let hir = match is_literal {
+            true => None,
+            false => Some(parser.build().parse(text).map_err(|error| invalid(error.to_string()))?),
         };
-        let matcher = RegexMatcherBuilder::new()
+        let mut builder = RegexMatcherBuilder::new();
+        builder
             .multi_line(true)
             .line_terminator(Some(b'\n'))
             .ban_byte(Some(0))
@@ -55,10 +57,16 @@ impl Pattern {
             .case_smart(case == Case::Smart)
             .size_limit(MAX_COMPILED)
             .dfa_size_limit(MAX_COMPILED)
-            .nest_limit(MAX_NEST)
-            .build(text)
-            .map_err(|error| invalid(error.to_string()))?;
-        Ok(Self { matcher, hir })
+            .nest_limit(MAX_NEST);
+        let quick = hir.as_ref().filter(|_| !is_word && case != Case::Smart).and_then(|hir| match case {
+            Case::Insensitive => Engine::quick(&parser.case_insensitive(true).build().parse(text).ok()?, MAX_COMPILED),
+            _ => Engine::quick(hir, MAX_COMPILED),
+        });
+        let engines = match quick {
+            Some(quick) => Engines::quick_first(quick, builder, text.to_owned()),
+            None => Engines::full(builder.build(text).map_err(|error| invalid(error.to_string()))?),
+        };
+        Ok(Self { engines, hir })
     }
 
     /// Most chunks to search together. For a pattern with a Unicode word boundary, a regex engine that meets a letter
@@ -76,7 +84,7 @@ impl Pattern {
         text: &[u8],
         each: impl FnMut(PatternMatch<'_>) -> bool,
     ) -> Result<(), Error> {
-        searchers.lines.search_slice(&self.matcher, text, Each(each)).map_err(failed)
+        searchers.lines.search_slice(self.engines.for_bytes(text.len()), text, Each(each)).map_err(failed)
     }
 
     /// Like [`lines`](Self::lines), for the whole content of a file, which may be anything: like ripgrep's search of
@@ -88,12 +96,12 @@ impl Pattern {
         each: impl FnMut(PatternMatch<'_>) -> bool,
     ) -> Result<(), Error> {
         // Not as a slice: ripgrep treats a NUL in a slice differently from one in a file.
-        searchers.files.search_reader(&self.matcher, file, Each(each)).map_err(failed)
+        searchers.files.search_reader(self.engines.for_bytes(file.len()), file, Each(each)).map_err(failed)
     }
 
     /// The range of the first match in `line`.
     pub(crate) fn place(&self, line: &[u8]) -> Range<usize> {
-        self.matcher.find(line).ok().flatten().map_or(0..0, |found| found.start()..found.end())
+        self.engines.for_bytes(0).find(line).ok().flatten().map_or(0..0, |found| found.start()..found.end())
     }
 }
 
