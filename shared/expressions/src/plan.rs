@@ -91,7 +91,7 @@ pub fn expr_reads_lists(expr: &Expr) -> bool {
 }
 
 /// Whether an expression of Dataview has a value for every page.
-fn never_fails(expr: &Expr) -> bool {
+pub(crate) fn never_fails(expr: &Expr) -> bool {
     match &expr.node {
         Node::Null | Node::Boolean(_) | Node::Number(_) | Node::Text(_) | Node::Variable(_) | Node::Link(_) => true,
         Node::Not(inner) => never_fails(inner),

@@ -3,6 +3,7 @@
 
 mod anchors;
 mod columns;
+mod items;
 mod lists;
 mod rows;
 
@@ -13,6 +14,7 @@ use serde_json::Value;
 pub(crate) use anchors::AnchorWriter;
 pub use anchors::Targets;
 pub use columns::{Column, Columns};
+pub use items::Lists;
 pub use lists::{ItemLink, ListItem};
 pub use rows::Rows;
 
@@ -52,8 +54,6 @@ pub type Anchors = Columns<Targets>;
 pub type Symbols = Rows<Symbol>;
 /// The inline fields of notes, by name as it is written: the texts of their values, in order. Those of tasks are the tasks' own.
 pub type Fields = Columns<Vec<String>>;
-/// The list items of notes.
-pub type Lists = Rows<ListItem>;
 
 /// Where in a note a tag occurs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -180,7 +180,7 @@ fn facts_part(section: SectionName, part: &Bytes) -> Result<Part, FormatError> {
         SectionName::LinkLines => Part::LinkLines(Rows::decode(part, section)?),
         SectionName::Symbols => Part::Symbols(Rows::decode(part, section)?),
         SectionName::Fields => Part::Fields(Columns::decode(part, section)?),
-        SectionName::Lists => Part::Lists(Rows::decode(part, section)?),
+        SectionName::Lists => Part::Lists(Lists::decode(part)?),
         SectionName::Code => Part::Code(CodeTable::decode(part, section)?),
         SectionName::Linked => Part::Linked(Columns::decode(part, section)?),
         SectionName::Anchors => Part::Anchors(Columns::decode(part, section)?),

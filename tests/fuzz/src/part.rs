@@ -99,7 +99,11 @@ pub(crate) fn ask(part: &Part, text: &[u8], documents: u32) {
         Part::LinkLines(rows) => ask_rows(rows),
         Part::Symbols(rows) => ask_rows(rows),
         Part::Fields(columns) => ask_columns(columns, text),
-        Part::Lists(rows) => ask_rows(rows),
+        Part::Lists(lists) => {
+            for document in lists.with_tasks().iter().take(100) {
+                assert!(!lists.of(*document).unwrap().is_empty());
+            }
+        }
         Part::Code(table) => {
             let text = String::from_utf8_lossy(text);
             assert!(table.named(&text).chain(table.users(&text)).all(|one| table.get(one.number) == Some(one)));

@@ -5,6 +5,7 @@ use super::source::is_page;
 use crate::error::{Error, Result};
 use crate::eval::Evaluator;
 use crate::eval::functions::merge_sort;
+use crate::plan::never_fails;
 use crate::syntax::{Expr, Node};
 use crate::value::{Link, Object, Page, Value, Widget};
 
@@ -72,17 +73,27 @@ pub fn run(query: &Query, evaluator: &Evaluator<'_>, candidates: &[Arc<str>]) ->
         }
     };
     let pages = paths.iter().filter(|path| is_page(path));
-    let most = first_limit(query);
+    let (filters, most) = beginning(query);
     let mut rows = Vec::new();
     for path in pages {
         if rows.len() >= most {
             break;
         }
         evaluator.spend(1)?;
+        let before = rows.len();
         if query.header == Header::Task {
             tasks_of(evaluator, path, &mut rows)?;
         } else {
             rows.push(Row { id: Value::link(Link::file(path.clone())), data: Value::page(path.clone()) });
+        }
+        if !filters.is_empty() {
+            let mut kept = Vec::new();
+            for row in rows.drain(before..) {
+                if passes(evaluator, &filters, &row)? {
+                    kept.push(row);
+                }
+            }
+            rows.extend(kept);
         }
     }
     let mut run = Run { evaluator, rows, groups: Groups::new(), warnings: Vec::new() };
@@ -92,14 +103,34 @@ pub fn run(query: &Query, evaluator: &Evaluator<'_>, candidates: &[Arc<str>]) ->
     run.output(&query.header)
 }
 
-/// The most rows that are needed, if a limit comes before all other steps.
-fn first_limit(query: &Query) -> usize {
-    match query.steps.first() {
-        Some(Step::Limit(Expr { node: Node::Number(most), .. })) if *most >= 0.0 => {
-            crate::numbers::index(*most, usize::MAX)
+/// The conditions that a query begins with, and the most rows that are needed then; no conditions where no limit follows them, or where one
+/// may fail: a row that fails is told, so all rows must be looked at.
+fn beginning(query: &Query) -> (Vec<&Expr>, usize) {
+    let is_where = |step: &&Step| matches!(step, Step::Where(_));
+    let filters: Vec<&Expr> = query
+        .steps
+        .iter()
+        .take_while(is_where)
+        .filter_map(|step| if let Step::Where(filter) = step { Some(filter) } else { None })
+        .collect();
+    match query.steps.get(filters.len()) {
+        Some(Step::Limit(Expr { node: Node::Number(most), .. }))
+            if *most >= 0.0 && filters.iter().all(|filter| never_fails(filter)) =>
+        {
+            (filters, crate::numbers::index(*most, usize::MAX))
         }
-        _ => usize::MAX,
+        _ => (Vec::new(), usize::MAX),
     }
+}
+
+/// Whether all filters are true of the row.
+fn passes(evaluator: &Evaluator<'_>, filters: &[&Expr], row: &Row) -> Result<bool> {
+    for filter in filters {
+        if !evaluator.truth(&evaluator.evaluate(filter, &row.data)?) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The tasks of a note as rows: a task's own fields hide the note's.

@@ -11,7 +11,7 @@ mod items;
 mod links;
 mod properties;
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -26,6 +26,7 @@ use crate::error::{Code, Error, Reason};
 use crate::operation::Context;
 use crate::read::graph::Graph;
 use crate::read::index::{DocumentRef, Index, Want, Wave};
+use crate::read::pages::links::Backlink;
 use crate::read::pages::properties::Columns;
 use crate::read::view::View;
 
@@ -54,6 +55,9 @@ pub struct IndexPages {
     meanings: RefCell<HashMap<Box<str>, Meanings>>,
     last_record: RefCell<Option<(DocumentRef, Arc<Record>)>>,
     last_items: RefCell<Option<(DocumentRef, Value)>>,
+    /// How many files' backlinks were asked for, and those of all files, once they were many.
+    asked_backlinks: Cell<usize>,
+    backlinks: OnceCell<Vec<Backlink>>,
     /// The first thing that could not be read.
     fault: RefCell<Option<Error>>,
 }
@@ -109,6 +113,8 @@ impl IndexPages {
             meanings: RefCell::default(),
             last_record: RefCell::default(),
             last_items: RefCell::default(),
+            asked_backlinks: Cell::default(),
+            backlinks: OnceCell::new(),
             fault: RefCell::default(),
         })
     }

@@ -7,8 +7,6 @@ use atlas_expressions::inline::{Field, in_brackets, task_dates, whole_line};
 use atlas_vault::{Item, Note};
 use bincode::{Decode, Encode};
 
-use super::rows::Row;
-
 /// Most bytes of an item's text; what is longer is cut.
 const MAX_ITEM_BYTES: usize = 32 << 10;
 
@@ -69,17 +67,6 @@ impl ListItem {
             fields.extend(whole_line(one_line));
         }
         fields
-    }
-}
-
-impl Row for ListItem {
-    fn weight(&self) -> usize {
-        let links = self.links.iter().map(|link| {
-            let texts = [&link.subpath, &link.display].into_iter().flatten().map(String::len).sum::<usize>();
-            size_of::<ItemLink>() + link.target.len() + texts
-        });
-        let tags = self.tags.iter().map(|tag| size_of::<String>() + tag.len());
-        size_of::<Self>() + self.marker.len() + self.text.len() + links.sum::<usize>() + tags.sum::<usize>()
     }
 }
 

@@ -53,7 +53,9 @@ proptest! {
             let read: Vec<u32> = symbols.symbols().unwrap().of(document).iter().map(|symbol| symbol.line).collect();
             prop_assert_eq!(read, names);
             let written = lists::items(&note, text);
-            prop_assert_eq!(items.lists().unwrap().of(document), written.as_slice());
+            prop_assert_eq!(&items.lists().unwrap().of(document).unwrap(), &written);
+            let has_task = written.iter().any(|item| item.status.is_some());
+            prop_assert_eq!(items.lists().unwrap().with_tasks().contains(&document), has_task);
             let read: std::collections::BTreeMap<String, Vec<String>> = fields
                 .fields().unwrap().iter()
                 .filter_map(|column| Some((column.key().to_owned(), column.of(document)?.clone())))

@@ -134,9 +134,8 @@ impl IndexPages {
             }
             Test::Tasks => {
                 for segment in self.index().segments() {
-                    let items = facts.lists(segment)?.iter();
-                    let tasks = items.filter(|(_, item)| item.status.is_some());
-                    tasks.for_each(|(document, _)| mark(&mut passing, segment, document));
+                    let with_tasks = facts.lists(segment)?.with_tasks();
+                    with_tasks.iter().for_each(|document| mark(&mut passing, segment, *document));
                 }
             }
             Test::Property(name, ..) => {

@@ -37,9 +37,9 @@ impl IndexPages {
             return items.clone();
         }
         let facts = self.graph.facts();
-        let items = self.noted(facts.lists(document.segment)).map(|lists| lists.of(document.document));
-        let items = items.unwrap_or_default();
-        let sections = self.sections(document, path, items);
+        let items = facts.lists(document.segment).and_then(|lists| Ok(lists.of(document.document)?));
+        let items = self.noted(items).unwrap_or_default();
+        let sections = self.sections(document, path, &items);
         // The items below an item follow it.
         let mut below: HashMap<u32, Below> = HashMap::new();
         let mut objects = Vec::with_capacity(items.len());

@@ -13,6 +13,12 @@ use crate::read::index::DocumentRef;
 
 /// A note at the root, from which links are resolved where there is no note.
 const ROOT: &str = "_.md";
+/// After so many files whose backlinks were asked for, those of all files are found at once: each file alone takes as long as all links
+/// whose targets have its name, and a vault may have many files of one name.
+const MANY: usize = 64;
+
+/// A file, and one with a link to it.
+pub(super) type Backlink = (DocumentRef, DocumentRef);
 
 impl IndexPages {
     /// The path that a link with this target leads to in the note at `from`.
@@ -67,12 +73,41 @@ impl IndexPages {
     /// The files with a link to the one at `path`, each once.
     pub(super) fn linking(&self, document: DocumentRef, path: &str, record: &Record) -> Vec<DocumentRef> {
         let Ok(path) = VaultPath::parse(path) else { return Vec::new() };
-        let links = self.noted(self.graph.links_to(&path)).unwrap_or_default();
-        let mut from: Vec<DocumentRef> = links.into_iter().map(|(from, _)| from).collect();
+        let mut from: Vec<DocumentRef> = match self.all_backlinks() {
+            Some(all) => {
+                let begin = all.partition_point(|(to, _)| *to < document);
+                let own = all.iter().skip(begin).take_while(|(to, _)| *to == document);
+                own.map(|(_, from)| *from).collect()
+            }
+            None => {
+                let links = self.noted(self.graph.links_to(&path)).unwrap_or_default();
+                links.into_iter().map(|(from, _)| from).collect()
+            }
+        };
         // `[[#Heading]]`
         from.extend(record.links.iter().any(|link| link.target.is_empty()).then_some(document));
         from.sort_unstable();
         from.dedup();
         from
+    }
+
+    /// The backlinks of all files, in the order of the files, if those of many were asked for.
+    fn all_backlinks(&self) -> Option<&[Backlink]> {
+        self.asked_backlinks.set(self.asked_backlinks.get().saturating_add(1));
+        if self.asked_backlinks.get() <= MANY {
+            return None;
+        }
+        let all = self.backlinks.get_or_init(|| {
+            let mut all = Vec::new();
+            let read = self.graph.each_target(|from, _, meant| {
+                all.extend(meant.map(|meant| (meant, from)));
+                Ok(())
+            });
+            self.noted(read);
+            all.sort_unstable();
+            all.dedup();
+            all
+        });
+        Some(all)
     }
 }
