@@ -247,16 +247,22 @@ async fn an_upsert_creates_a_note_or_adds_to_it() {
 
 #[tokio::test]
 async fn a_note_too_large_for_its_text_to_be_at_hand_is_not_taken_for_empty() {
-    let vault = VaultBuilder::new().file("big.md", &vec![b'x'; (64 << 20) + 1]);
+    let vault = VaultBuilder::new()
+        .file("big.md", &vec![b'x'; (64 << 20) + 1])
+        .file("large.md", "large\n".repeat((8 << 20) / 6 + 1).as_bytes());
     let deployment = Deployment::of_vault(&vault).await;
     let client = deployment.client();
     let edit = json!({ "edits": [{ "op": "append", "text": "x" }] });
-    for reply in [
-        send(&client, Method::POST, "big.md", &[], json!({ "content": "x" })).await,
-        send(&client, Method::PATCH, "big.md", &[], edit).await,
-        delete(&client, "big.md", &[]).await,
-    ] {
-        assert_eq!(reply.error(413).1, "note_too_large");
+    for path in ["big.md", "large.md"] {
+        for reply in [
+            send(&client, Method::POST, path, &[], json!({ "content": "x" })).await,
+            send(&client, Method::PATCH, path, &[], edit.clone()).await,
+            delete(&client, path, &[]).await,
+        ] {
+            assert_eq!(reply.error(413).1, "note_too_large");
+            let message = reply.json()["error"]["message"].as_str().unwrap().to_owned();
+            assert!(message.contains("8388608"), "{message}");
+        }
     }
     assert_eq!(deployment.mirror().head().await.unwrap().generation(), 1);
     // Nor can a function restore it after it was replaced.

@@ -60,9 +60,13 @@ pub async fn find(snapshot: &Snapshot, path: &str, wanted: impl Fn(&Record) -> b
 }
 
 /// The live document at `path` with its text. If nothing is cached, the text is fetched in the same wave as the record,
-/// with some bytes around it: for callers that wait for it.
-pub async fn find_at_once(snapshot: &Snapshot, path: &str) -> Result<Option<Found>, Error> {
-    look(snapshot, path, |_| true, true).await
+/// with some bytes around it: for callers that wait for it. If its place has to be known first, it is fetched only if `wanted`.
+pub async fn find_at_once(
+    snapshot: &Snapshot,
+    path: &str,
+    wanted: impl Fn(&Record) -> bool,
+) -> Result<Option<Found>, Error> {
+    look(snapshot, path, wanted, true).await
 }
 
 async fn look(

@@ -19,7 +19,7 @@ pub async fn document(view: &View, path: &str) -> Result<Option<Value>, Error> {
 ///
 /// # Errors [`Reason::SettingsInvalid`] when it is not UTF-8.
 pub async fn text(view: &View, path: &str) -> Result<Option<String>, Error> {
-    let Some(found) = notes::find_at_once(view.snapshot(), path).await? else { return Ok(None) };
+    let Some(found) = notes::find_at_once(view.snapshot(), path, |_| true).await? else { return Ok(None) };
     String::from_utf8(found.text.to_vec()).map(Some).map_err(|error| unusable(path, &error.to_string()))
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use atlas_mirror::{Attempt, ChangeSet, Hash, NewSegment, Snapshot};
-use atlas_segment::{Body, Document, SegmentsBuilder};
+use atlas_segment::{Body, Document, Record, SegmentsBuilder};
 use atlas_vault::VaultPath;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -188,14 +188,22 @@ impl<T: Send> ChangeSet for NoteChange<'_, T> {
         let head = published(head)?;
         let is_read = self.with_text || self.context.is_to_be_judged();
         let found = match is_read {
-            true => notes::find_at_once(head, self.path.as_str()).await?,
+            true => {
+                let wanted = |record: &Record| !self.with_text || record.bytes <= MAX_NOTE_BYTES as u64;
+                notes::find_at_once(head, self.path.as_str(), wanted).await?
+            }
             false => notes::find(head, self.path.as_str(), |_| false).await?,
         };
         let found = found.as_ref();
-        if self.with_text && found.is_some_and(|found| found.record.blob.is_some()) {
-            // It is stored as an attachment, without its text: a partial change would lose it.
-            let message =
-                format!("{} is too large to be changed in parts or put into the trash: replace it whole", self.path);
+        // A note that is stored as an attachment has no text here: a partial change would lose it.
+        let is_too_large = |record: &Record| record.blob.is_some() || record.bytes > MAX_NOTE_BYTES as u64;
+        if self.with_text
+            && let Some(record) = found.map(|found| &found.record).filter(|record| is_too_large(record))
+        {
+            let message = format!(
+                "{} has {} bytes; only notes up to {MAX_NOTE_BYTES} are changed in parts or put into the trash: replace it whole",
+                self.path, record.bytes
+            );
             return Err(Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", self.path.as_str()));
         }
         let now = self.context.now;

@@ -12,8 +12,8 @@ use crate::arguments::{self, WritePath};
 use crate::error::{Error, Reason};
 use crate::read::notes::Found;
 
-/// Most bytes of a note that an operation writes.
-pub const MAX_NOTE_BYTES: usize = 64 << 20;
+/// Most bytes of a note that an operation writes, or changes in parts: the index of more takes longer than a call may. A sync takes larger ones.
+pub const MAX_NOTE_BYTES: usize = 8 << 20;
 /// The folder of deleted notes, each at its path.
 pub const TRASH: &str = ".trash/";
 
