@@ -16,6 +16,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, reason = "a benchmark")]
 
 mod access;
+mod commits;
 mod doors;
 mod draw;
 mod hostile;
@@ -78,6 +79,7 @@ fn main() {
         if folder.name != "all" {
             stores::measure(&mut table, &folder, &drawn);
             writes::measure(&mut table, &folder, &world, &drawn);
+            commits::measure(&mut table, &folder);
             // It adds notes to the folder.
             moves::measure(&mut table, &folder);
         }

@@ -88,7 +88,7 @@ impl World {
 
     /// The time of a call to a new process.
     pub(crate) fn call_cold(&self, operation: &'static Entry, arguments: &Value) -> Duration {
-        let cold = atlas(mirror(self.store.clone()));
+        let cold = self.another_process();
         let begun = Instant::now();
         self.runtime.block_on(answer(&cold, operation, arguments));
         begun.elapsed()
@@ -111,6 +111,11 @@ impl World {
 
     pub(crate) const fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// A process that has read nothing yet.
+    pub(crate) fn another_process(&self) -> Atlas {
+        atlas(mirror(self.store.clone()))
     }
 
     /// The mirror of the warm process.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures::future::{OptionFuture, join, try_join, try_join3};
+use futures::future::{FutureExt as _, OptionFuture, TryFutureExt as _, join, try_join, try_join3};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
@@ -22,7 +22,7 @@ use crate::head::Head;
 use crate::id::{Id, SegmentId};
 use crate::manifest::{KeyedResult, Manifest, ManifestError};
 use crate::mirror::Mirror;
-use crate::newest::Presence;
+use crate::newest::Newest;
 use crate::snapshot::{Snapshot, State};
 use crate::store::jittered;
 use crate::tombstones::{DocumentSet, MAX_INLINE, StoredTombstones, Tombstones};
@@ -83,14 +83,17 @@ impl Mirror {
     ///   when it did not;
     /// - those of [`read`](Mirror::read) except [`MirrorError::NotPublished`]: it did not.
     pub async fn commit<C: ChangeSet>(&self, info: &CommitInfo, change: &C) -> Result<Committed<C::Outcome>, C::Error> {
-        let deadline = Instant::now() + info.deadline.min(LONGEST_DEADLINE);
+        let begun = Instant::now();
+        let deadline = begun + info.deadline.min(LONGEST_DEADLINE);
         let searched = Mutex::new(info.key.map_or(0, |key| key.since));
         let attempts = Attempts { info, change, uploads: Mutex::default(), searched };
         let mut wait = FIRST_WAIT;
         let mut late = MirrorError::TooLate;
+        // What fails here is uploaded again.
+        let turn = self.turn(deadline, self.upload_early(&attempts).map(drop)).await?;
         loop {
             let prepare = |head| self.prepare(&attempts, head);
-            let prepared = self.run_on_newest(Duration::ZERO, Presence::Certain, prepare);
+            let prepared = self.run_on_newest(Newest::Since(begun), prepare);
             let (manifest, bytes, outcome) = match timeout_at(deadline, prepared).await.map_err(|_| late)?? {
                 Prepared::Ready { manifest, bytes, outcome } => (manifest, bytes, outcome),
                 Prepared::Unchanged(head, outcome) => return Ok(Committed::Unchanged(head, outcome)),
@@ -100,6 +103,7 @@ impl Mirror {
                 None => {
                     let head = Head::seen_now(State::new(*manifest, &bytes)).newest_at(Instant::now());
                     self.keep_head(head.clone());
+                    drop(turn);
                     self.write_hint(head.generation(), &bytes).await;
                     return Ok(Committed::New(self.snapshot(&head), outcome));
                 }
@@ -122,9 +126,7 @@ impl Mirror {
         {
             return Ok(Prepared::Replayed { generation, result });
         }
-        let early: Vec<_> =
-            attempts.change.early().iter().map(|new| self.upload_object(attempts, &new.bytes)).collect();
-        let early = stream::iter(early).buffered(PARALLEL_UPLOADS).map_err(C::Error::from).try_collect::<Vec<_>>();
+        let early = self.upload_early(attempts).map_err(C::Error::from);
         let derive = async {
             let Attempt { derived, outcome } = try_join(attempts.change.derive(head.as_ref()), early).await?.0;
             match derived {
@@ -203,6 +205,13 @@ impl Mirror {
             }
         }
         Ok(None)
+    }
+
+    /// Uploads what the change will probably contain.
+    async fn upload_early<C: ChangeSet>(&self, attempts: &Attempts<'_, C>) -> Result<(), MirrorError> {
+        let early: Vec<_> =
+            attempts.change.early().iter().map(|new| self.upload_object(attempts, &new.bytes)).collect();
+        stream::iter(early).buffered(PARALLEL_UPLOADS).try_for_each(|_| std::future::ready(Ok(()))).await
     }
 
     /// Uploads the segments of `derived`, and the tombstones that are too large for the manifest.

@@ -48,6 +48,8 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     cache: Arc<PartCache>,
     pub(crate) head: Mutex<Option<Head>>,
+    /// Whose turn it is to commit, in this process.
+    pub(crate) turn: tokio::sync::Mutex<()>,
     /// Set once the store has passed the test of its conditional writes.
     is_fit: OnceCell<()>,
     /// Whether the store refused to be written to when it was asked last.
@@ -69,6 +71,7 @@ impl Mirror {
             options,
             cache,
             head: Mutex::new(None),
+            turn: tokio::sync::Mutex::new(()),
             is_fit: OnceCell::new(),
             refuses: AtomicBool::new(false),
             model: Mutex::new(None),

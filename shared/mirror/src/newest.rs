@@ -5,10 +5,11 @@
 //! [`SEEN_FOR`](crate::head) it cannot have been collected, since collection waits for days after a generation was
 //! superseded. So a handle in use requests *N+1* alone. From time to time, and after a start from the hint (a copy of
 //! any age), it requests the size of *N* in the same wave. A commit always reads *N* too: it must not build on a state
-//! that the store does not have, such as one from before the bucket was restored. A read may show such a state until
-//! its next check.
+//! that the store does not have, such as one from before the bucket was restored. Only where this process made *N* after
+//! the commit began, nothing is requested. A read may show such a state until its next check.
 
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use futures::future::try_join;
 use tokio::time::Instant;
@@ -26,6 +27,31 @@ pub(crate) enum Presence {
     Likely,
     /// Read now, and equal.
     Certain,
+}
+
+/// What must be known of a head.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Newest {
+    /// To read: it was the newest at most so long ago.
+    Within(Duration),
+    /// To commit: it was there, and the newest, after then.
+    Since(Instant),
+}
+
+impl Newest {
+    pub(crate) fn is_met(self, head: &Head) -> bool {
+        match self {
+            Self::Within(age) => head.is_fresh(age),
+            Self::Since(begun) => [head.seen, head.checked].into_iter().all(|at| at.is_some_and(|at| at > begun)),
+        }
+    }
+
+    pub(crate) const fn presence(self) -> Presence {
+        match self {
+            Self::Within(_) => Presence::Likely,
+            Self::Since(_) => Presence::Certain,
+        }
+    }
 }
 
 /// The result of a probe.

@@ -2,14 +2,13 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::future::{Either, select};
 
 use crate::error::MirrorError;
 use crate::head::Head;
 use crate::mirror::Mirror;
-use crate::newest::{Presence, Probed};
+use crate::newest::{Newest, Presence, Probed};
 use crate::snapshot::Snapshot;
 
 /// One in this many rounds looks for the newest generation by a listing, the others step to the next. A listing finds
@@ -39,7 +38,7 @@ impl Mirror {
             let snapshot = snapshot.ok_or_else(|| self.not_published())?;
             Ok((run(snapshot.clone()).await?, snapshot))
         };
-        self.run_on_newest(self.shared.options.freshness, Presence::Likely, run).await
+        self.run_on_newest(Newest::Within(self.shared.options.freshness), run).await
     }
 
     /// The newest generation.
@@ -54,8 +53,7 @@ impl Mirror {
     /// Like [`read`](Self::read), but also for a vault without a generation.
     pub(crate) async fn run_on_newest<T, E: From<MirrorError>, R: Future<Output = Result<T, E>>>(
         &self,
-        freshness: Duration,
-        presence: Presence,
+        wanted: Newest,
         run: impl Fn(Option<Arc<Snapshot>>) -> R,
     ) -> Result<T, E> {
         let mut head = match self.known_head() {
@@ -70,10 +68,10 @@ impl Mirror {
         loop {
             let snapshot = self.snapshot(&head);
             let generation = head.generation();
-            let result = if head.is_fresh(freshness) || rounds >= MAX_ROUNDS {
+            let result = if wanted.is_met(&head) || rounds >= MAX_ROUNDS {
                 run(Some(snapshot.clone())).await
             } else {
-                match self.run_and_probe(&head, presence, run(Some(snapshot.clone()))).await? {
+                match self.run_and_probe(&head, wanted.presence(), run(Some(snapshot.clone()))).await? {
                     Either::Left(result) => result,
                     Either::Right(Some(newer)) => {
                         rounds += 1;

@@ -5,7 +5,7 @@
 //! - `creates`: what a store must do for a mirror to be safe on it.
 //! - `commits`: generations, history, keys, merges.
 //! - `reads`: finding the newest generation, whatever the hint contains.
-//! - `races`: many writers.
+//! - `races`: many writers; `turns`: how long they take.
 //! - `faults`: a store that fails in the middle.
 //! - `damage`: damaged objects.
 //! - `blobs`: attachments.
@@ -40,6 +40,8 @@ mod waves;
 mod expiry;
 #[cfg(test)]
 mod model;
+#[cfg(test)]
+mod turns;
 
 /// An empty place in a store.
 #[derive(Clone, Debug)]

@@ -89,8 +89,8 @@ fn script() -> impl Strategy<Value = Script> {
         })
 }
 
-/// Runs `writers` writers of `commits` commits each, keyed or not, against `script`; checks the history.
-async fn run(script: Script, writers: usize, commits: usize, keyed: bool) {
+/// Runs `writers` writers of `commits` commits each, keyed or not, in one process or one each, against `script`; checks the history.
+async fn run(script: Script, writers: usize, commits: usize, keyed: bool, together: bool) {
     let site = Site::new(StorePrefix { store: Arc::new(InMemory::new()), prefix: String::new() });
     super::commit(&site.instance(), Put::note("first.md", "")).await;
     site.faults.script(Op::Create, "/manifests/", script.creates);
@@ -99,8 +99,9 @@ async fn run(script: Script, writers: usize, commits: usize, keyed: bool) {
     site.faults.script(Op::Get, "/manifests/", script.manifests);
     site.faults.script(Op::List, "", script.listings);
 
+    let shared = site.impatient();
     let writer = |writer: usize| {
-        let mirror = site.impatient();
+        let mirror = if together { shared.clone() } else { site.impatient() };
         async move {
             let mut told = Vec::new();
             for number in 0..commits {
@@ -173,12 +174,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_a_writer_is_told_is_true(script in script(), writers in 1..4usize) {
-        on_a_paused_clock(run(script, writers, 5, false));
+    fn what_a_writer_is_told_is_true(script in script(), writers in 1..6usize, together in any::<bool>()) {
+        on_a_paused_clock(run(script, writers, 5, false, together));
     }
 
     #[test]
-    fn what_is_repeated_with_a_key_happens_once(script in script(), writers in 1..4usize) {
-        on_a_paused_clock(run(script, writers, 3, true));
+    fn what_is_repeated_with_a_key_happens_once(script in script(), writers in 1..6usize, together in any::<bool>()) {
+        on_a_paused_clock(run(script, writers, 3, true, together));
     }
 }
