@@ -15,13 +15,30 @@ use crate::tombstones::DocumentSet;
 const OVERHEAD: usize = 128;
 /// Bytes of an average part; determines only the size of the cache's table.
 const AVERAGE_PART: usize = 16 << 10;
-/// An entry must fit into its shard, so there are few.
-const SHARDS: usize = 4;
+/// A part of the budget that an entry may take. Else one would push out all others.
+const MAX_SHARE: u64 = 4;
 
 /// A cache of decoded parts. Everything in it is immutable, so nothing is ever out of date.
+///
+/// An entry that was not asked for again is dropped before those that were, so that a scan does not push out what queries use. There is one
+/// shard: several would each have a part of the budget, and a query's few large entries would fill one while others have room.
 #[derive(Debug)]
 pub struct PartCache {
     entries: Cache<PartKey, Entry, ByWeight>,
+    budget: u64,
+}
+
+/// How a cache is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheFigures {
+    /// Bytes charged for the entries.
+    pub bytes: u64,
+    /// Most of them.
+    pub budget: u64,
+    /// How often a part was found, …
+    pub hits: u64,
+    /// … and how often not.
+    pub misses: u64,
 }
 
 /// Plain data, so that a look-up allocates nothing.
@@ -73,18 +90,24 @@ impl PartCache {
         let options = OptionsBuilder::new()
             .estimated_items_capacity(budget / AVERAGE_PART + 1)
             .weight_capacity(capacity)
-            .shards(SHARDS)
+            .shards(1)
             .build();
         let entries = match options {
             Ok(options) => Cache::with_options(options, ByWeight, Default::default(), Default::default()),
             Err(_) => Cache::with_weighter(budget / AVERAGE_PART + 1, capacity, ByWeight),
         };
-        Self { entries }
+        Self { entries, budget: capacity }
     }
 
     /// Bytes charged for the entries.
     pub fn weight(&self) -> u64 {
         self.entries.weight()
+    }
+
+    /// How it is used.
+    pub fn figures(&self) -> CacheFigures {
+        let Self { entries, budget } = self;
+        CacheFigures { bytes: entries.weight(), budget: *budget, hits: entries.hits(), misses: entries.misses() }
     }
 
     /// Drops what is held of these segments.
@@ -110,7 +133,7 @@ impl PartCache {
 
     pub(crate) fn keep_part(&self, segment: SegmentId, part: &PartRef, value: Arc<Part>) {
         let weight = value.weight().saturating_add(OVERHEAD) as u64;
-        self.entries.insert(PartKey::of_part(segment, part), Entry { value: Value::Part(value), weight });
+        self.keep(PartKey::of_part(segment, part), Entry { value: Value::Part(value), weight });
     }
 
     pub(crate) fn tombstones(&self, object: SegmentId) -> Option<Arc<DocumentSet>> {
@@ -122,7 +145,13 @@ impl PartCache {
 
     pub(crate) fn keep_tombstones(&self, object: SegmentId, set: Arc<DocumentSet>) {
         let weight = set.len().saturating_mul(size_of::<u32>()).saturating_add(OVERHEAD) as u64;
-        self.entries.insert(PartKey::of_tombstones(object), Entry { value: Value::Tombstones(set), weight });
+        self.keep(PartKey::of_tombstones(object), Entry { value: Value::Tombstones(set), weight });
+    }
+
+    fn keep(&self, key: PartKey, entry: Entry) {
+        if entry.weight <= self.budget / MAX_SHARE {
+            self.entries.insert(key, entry);
+        }
     }
 }
 
@@ -172,6 +201,44 @@ mod tests {
         let dropped = cache.forget(&HashSet::from([Id::from_u128(1), Id::from_u128(3), Id::from_u128(9)]));
         assert_eq!((dropped.parts, dropped.bytes), (4, before - cache.weight()));
         assert!(cache.part(Id::from_u128(1), &part(0)).is_none() && cache.part(Id::from_u128(2), &part(0)).is_some());
+    }
+
+    #[test]
+    fn nearly_all_of_the_budget_holds_what_one_query_needs() {
+        // Large tables and small pages, asked for again and again.
+        let needed: Vec<(u128, usize)> =
+            (0..30).map(|number| (number, if number % 3 == 0 { 80_000 } else { 5_000 })).collect();
+        let sum: usize = needed.iter().map(|(_, bytes)| bytes + OVERHEAD).sum();
+        let cache = PartCache::new(sum * 21 / 20);
+        let missing = || {
+            let mut missing = 0;
+            for (segment, bytes) in &needed {
+                if cache.part(Id::from_u128(*segment), &part(0)).is_none() {
+                    missing += 1;
+                    cache.keep_part(Id::from_u128(*segment), &part(0), block(*bytes));
+                }
+            }
+            missing
+        };
+        assert_eq!((missing(), missing(), missing()), (30, 0, 0));
+        let figures = cache.figures();
+        assert_eq!((figures.hits, figures.misses, figures.bytes), (60, 30, sum as u64));
+    }
+
+    #[test]
+    fn a_scan_does_not_push_out_what_is_used() {
+        let cache = PartCache::new(1 << 20);
+        let used = |segment: u128| cache.part(Id::from_u128(segment), &part(0)).is_some();
+        for segment in 0..40 {
+            cache.keep_part(Id::from_u128(segment), &part(0), block(20_000));
+        }
+        assert!((0..40).all(used) && (0..40).all(used));
+        for segment in 1_000..3_000 {
+            assert!(!used(segment));
+            cache.keep_part(Id::from_u128(segment), &part(0), block(10_000));
+        }
+        let kept = (0..40).filter(|segment| used(*segment)).count();
+        assert!(kept >= 36, "{kept} of 40 are left");
     }
 
     #[test]

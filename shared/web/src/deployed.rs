@@ -67,6 +67,7 @@ pub(crate) struct Deployed {
     pub(crate) hosts: Hosts,
     pub(crate) facade: Facade,
     pub(crate) page: Option<Arc<str>>,
+    pub(crate) cache: Arc<PartCache>,
 }
 
 /// The state that survives a reload: the store, and the data fetched from it.
@@ -131,7 +132,17 @@ impl Deploys {
         let bridge_any_origin = settings.bridge_any_origin;
         let resource = settings.tokens.resource.as_deref().filter(|_| settings.auth == Auth::Jwt);
         let page = resource.map(|resource| format!("{}{PAGE}", resource.trim_end_matches('/')).into());
-        Ok(Deployed { version, atlas, gate, origins, bridge_any_origin, hosts, facade: settings.facade, page })
+        Ok(Deployed {
+            version,
+            atlas,
+            gate,
+            origins,
+            bridge_any_origin,
+            hosts,
+            facade: settings.facade,
+            page,
+            cache: self.cache.clone(),
+        })
     }
 
     fn open(&self, vault: VaultId) -> Result<Mirror, MirrorError> {

@@ -14,7 +14,7 @@ use crate::caller::Caller;
 use crate::routes::Routes;
 use crate::settings::Settings;
 use crate::state::{App, Reach};
-use crate::telemetry::{self, Metrics};
+use crate::telemetry;
 
 /// A variable that only Lambda itself sets, no emulator.
 const ON_LAMBDA: &str = "AWS_LAMBDA_INITIALIZATION_TYPE";
@@ -32,7 +32,8 @@ pub async fn serve(
     let settings = Settings { audit: telemetry::audit(), ..Settings::read(variables)? };
     telemetry::start(&settings.log, on_lambda);
     telemetry::tell_unused(&settings);
-    let app = App { metrics: Metrics::new(on_lambda), ..App::open(&settings, reach(on_lambda)).await? };
+    let app = App::open(&settings, reach(on_lambda)).await?;
+    let app = App { metrics: app.metrics.clone().embedded(on_lambda), ..app };
     #[cfg(feature = "otlp")]
     let app = App { spans: crate::otlp::Spans::open(&settings, true)?, ..app };
     // Elsewhere it is on loopback, where a web page could reach it by a name of its own.

@@ -1,7 +1,9 @@
 //! The outcome of a request: its line in the log, and counters.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
+use atlas_mirror::cache::{CacheFigures, PartCache};
 use atlas_ops::Code;
 use atlas_ops::atlas::Counts;
 use atlas_ops::sorted;
@@ -10,6 +12,7 @@ use jiff::Timestamp;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use serde_json::json;
@@ -45,6 +48,8 @@ pub struct Metrics {
     store_requests: Family<OperationLabel, Counter>,
     store_bytes: Family<OperationLabel, Counter>,
     throttled: Family<VaultLabels, Counter>,
+    /// The cache of the process, if there is one.
+    cache: Option<Arc<PartCache>>,
     /// Whether lines in the embedded metric format are written to standard output.
     embedded: bool,
 }
@@ -68,9 +73,8 @@ struct OperationLabel {
     operation: &'static str,
 }
 
-impl Metrics {
-    /// Counters; `embedded` writes each request as a line in CloudWatch's embedded metric format.
-    pub fn new(embedded: bool) -> Self {
+impl Default for Metrics {
+    fn default() -> Self {
         let buckets: fn() -> Histogram = || Histogram::new([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]);
         Self {
             requests: Family::default(),
@@ -78,8 +82,23 @@ impl Metrics {
             store_requests: Family::default(),
             store_bytes: Family::default(),
             throttled: Family::default(),
-            embedded,
+            cache: None,
+            embedded: false,
         }
+    }
+}
+
+impl Metrics {
+    /// The same; `embedded` writes each request as a line in CloudWatch's embedded metric format.
+    #[must_use]
+    pub fn embedded(self, embedded: bool) -> Self {
+        Self { embedded, ..self }
+    }
+
+    /// The same, with the figures of this cache.
+    #[must_use]
+    pub fn over(self, cache: Arc<PartCache>) -> Self {
+        Self { cache: Some(cache), ..self }
     }
 
     /// The counters in Prometheus's text format.
@@ -90,6 +109,21 @@ impl Metrics {
         registry.register("store_requests", "Requests made to the store", self.store_requests.clone());
         registry.register("store_read_bytes", "Bytes read from the store", self.store_bytes.clone());
         registry.register("throttled", "Calls that the throttle refused", self.throttled.clone());
+        if let Some(cache) = &self.cache {
+            let CacheFigures { bytes, budget, hits, misses } = cache.figures();
+            let (held, most) = (Gauge::<i64>::default(), Gauge::<i64>::default());
+            held.set(i64::try_from(bytes).unwrap_or(i64::MAX));
+            most.set(i64::try_from(budget).unwrap_or(i64::MAX));
+            registry.register("cache_bytes", "Bytes of decoded parts of segments in memory", held);
+            registry.register("cache_budget_bytes", "Most bytes of the cache", most);
+            let counters =
+                [("cache_hits", "Parts found in the cache", hits), ("cache_misses", "Parts not found there", misses)];
+            for (name, help, count) in counters {
+                let counter: Counter = Counter::default();
+                counter.inc_by(count);
+                registry.register(name, help, counter);
+            }
+        }
         let mut text = String::new();
         // Writing to a string does not fail.
         let _ = prometheus_client::encoding::text::encode(&mut text, &registry);
@@ -244,8 +278,21 @@ mod tests {
     }
 
     #[test]
+    fn the_cache_is_measured() {
+        let text = Metrics::default().over(Arc::new(PartCache::new(1000))).encode();
+        for line in [
+            "atlas_cache_bytes 0",
+            "atlas_cache_budget_bytes 1000",
+            "atlas_cache_hits_total 0",
+            "atlas_cache_misses_total 0",
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
+    }
+
+    #[test]
     fn requests_are_counted_by_operation_and_status() {
-        let metrics = Metrics::new(false);
+        let metrics = Metrics::default();
         let counts = Counts { requests: 2, bytes_read: 10, ..Counts::default() };
         metrics.count(&RequestReport { counts, ..told() });
         metrics.count(&RequestReport { counts, seconds: 0.2, ..told() });

@@ -128,7 +128,7 @@ impl App {
             bridge_any_origin: deployed.bridge_any_origin,
             hosts: deployed.hosts.clone(),
             facade: deployed.facade,
-            metrics: Metrics::new(false),
+            metrics: Metrics::default().over(deployed.cache.clone()),
             threads: None,
             page: deployed.page.clone(),
             asked_by: None,
