@@ -71,6 +71,7 @@ impl Drawn {
             draw("end of a word", &|random| regex(ending(source.word(random)?, random))),
             draw("dots", &|random| regex(dots(source.word(random)?, source.word(random)?, random)?)),
             draw("digits and classes", &|random| regex(classes(random))),
+            draw("a word and any letters", &|random| regex(letters(source.word(random)?, random))),
         ];
         let text = |random: &mut Random, count| source.words(random, count).map(|text| Query { mode: "text", text });
         let words = vec![
@@ -207,6 +208,15 @@ fn dots(one: &str, other: &str, random: &mut Random) -> Option<String> {
         2 => format!("{a}..{b}.*{a}"),
         _ => format!("^.{{{count}}}{a}.*{b}$"),
     })
+}
+
+/// A class with hundreds of ranges, without limit.
+fn letters(word: &str, random: &mut Random) -> String {
+    match random.below(3) {
+        0 => format!(r"{word}\w*"),
+        1 => format!(r"(?i){word}\p{{L}}*"),
+        _ => r"\p{L}*".to_owned(),
+    }
 }
 
 /// No literal letter.

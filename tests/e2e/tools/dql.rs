@@ -72,6 +72,25 @@ async fn tables_have_properties_fields_and_what_is_known_of_files() {
 }
 
 #[tokio::test]
+async fn backlinks_are_the_same_for_one_note_and_for_all() {
+    let mut notes = vec![("9/c.png".to_owned(), "a picture".to_owned())];
+    for folder in 0..40 {
+        let text = format!("[[b]] [[{}/a]] ![[c.png]] [[#here]] [[a]]\n", (folder + 1) % 40);
+        notes.push((format!("{folder}/a.md"), text));
+        notes.push((format!("{folder}/b.md"), "[[a]] [x](c.png)\n".to_owned()));
+    }
+    let notes: Vec<(&str, &str)> = notes.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let world = World::open(&notes).await;
+    let all = rows(&world, "TABLE WITHOUT ID file.path, file.inlinks LIMIT 1000").await;
+    assert_eq!(all.as_array().unwrap().len(), 80);
+    for row in all.as_array().unwrap() {
+        let path = row[0].as_str().unwrap();
+        let query = format!("TABLE WITHOUT ID file.path, file.inlinks FROM \"{}\"", path.trim_end_matches(".md"));
+        assert_eq!(rows(&world, &query).await, json!([row]), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn list_items_are_described_as_dataview_does() {
     let world = library().await;
     let tasks = world.ok("query_notes", json!({ "query": "TASK FROM \"Books\" GROUP BY completed" })).await;

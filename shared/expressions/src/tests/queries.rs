@@ -107,6 +107,33 @@ fn tasks_are_rows_with_the_fields_of_their_notes() {
 }
 
 #[test]
+fn a_limit_after_conditions_ends_the_search() {
+    let mut world = World::default();
+    for number in 100..300 {
+        let path = format!("{number}.md");
+        world = world.note(&path, json!({ "odd": number % 2 == 1 }), &[], &[]).task(&path, 1, &path, number % 3 == 0);
+    }
+    let ran = |text: &str| {
+        let evaluator = world.evaluator(Dialect::Dataview, None);
+        let ran = dql::run(&dql::parse(text).unwrap(), &evaluator, &world.paths()).unwrap();
+        (ran.files, evaluator.steps())
+    };
+    for conditions in ["TASK WHERE !completed", "LIST WHERE odd", "TASK WHERE odd WHERE !completed"] {
+        let (all, most) = ran(conditions);
+        let (some, few) = ran(&format!("{conditions} LIMIT 5"));
+        assert_eq!(some, all[..5], "{conditions}");
+        assert!(few * 5 < most, "{conditions}: {few} steps of {most}");
+    }
+    // A condition that fails for some rows says for how many.
+    let failing = |limit: &str| {
+        let evaluator = world.evaluator(Dialect::Dataview, None);
+        let query = format!("LIST WHERE choice(odd, true, date(\"2026-01-01\") - \"x\") {limit}");
+        dql::run(&dql::parse(&query).unwrap(), &evaluator, &world.paths()).map(|ran| ran.warnings)
+    };
+    assert_eq!(format!("{:?}", failing("LIMIT 5")), format!("{:?}", failing("")));
+}
+
+#[test]
 fn a_calendar_has_dates_and_notes() {
     let days = rows("CALENDAR read WHERE read").unwrap();
     assert_eq!(days, json!([["2024-05-01", { "path": "books/Solaris.md" }]]));
