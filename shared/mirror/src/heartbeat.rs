@@ -1,8 +1,12 @@
 //! The time of the last sync, for readers who see only the mirror.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 use crate::error::MirrorError;
 use crate::mirror::Mirror;
@@ -11,6 +15,17 @@ use crate::mirror::Mirror;
 const SYNCED: &str = "synced";
 /// The shortest time between two heartbeats, in seconds.
 const STRETCH: i64 = 5 * 60;
+/// How long a process keeps what it read, for [`Mirror::synced_lately`].
+const KEPT: Duration = Duration::from_secs(60);
+
+/// What the store last said of the last sync, and when.
+pub(crate) type Kept = Mutex<Option<Told>>;
+type Told = (Instant, Option<Heartbeat>);
+
+/// What was read lately.
+fn lately(kept: &Option<Told>) -> Option<&Option<Heartbeat>> {
+    kept.as_ref().filter(|(at, _)| at.elapsed() < KEPT).map(|(_, beat)| beat)
+}
 
 /// A completed sync, as stored: JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +67,30 @@ impl Mirror {
     ///
     /// # Errors [`MirrorError::Damaged`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
     pub async fn synced(&self) -> Result<Option<Heartbeat>, MirrorError> {
-        self.get_state(SYNCED).await
+        let mut kept = self.shared.synced.lock().await;
+        let beat = self.get_state(SYNCED).await?;
+        *kept = Some((Instant::now(), beat.clone()));
+        Ok(beat)
+    }
+
+    /// The last recorded sync of the vault, as the store had it up to a minute ago: at most one request a minute, whoever asks. [`None`] too if it cannot
+    /// be read.
+    pub async fn synced_lately(&self) -> Option<Heartbeat> {
+        let mut kept = self.shared.synced.lock().await;
+        if let Some(beat) = lately(&kept) {
+            return beat.clone();
+        }
+        let beat = self.get_state(SYNCED).await.unwrap_or_else(|error| {
+            tracing::debug!(%error, "the last sync is not known");
+            None
+        });
+        *kept = Some((Instant::now(), beat.clone()));
+        beat
+    }
+
+    /// The same without any request: [`None`] too if it was not read lately.
+    pub fn synced_kept(&self) -> Option<Heartbeat> {
+        lately(&*self.shared.synced.try_lock().ok()?).cloned().flatten()
     }
 }
 

@@ -16,6 +16,7 @@
 //! - [`request`]: bodies and paths, within limits; [`response`]: answers and errors as HTTP
 //! - [`issuer`]: the deployment's own authorization server, as its settings describe it
 //! - [`openapi`]: the description of the routes
+//! - `beside`: what is read beside a call
 //! - [`telemetry`]: one log line per request; `metrics`: its content, and counters; [`caller`]: pseudonyms of callers;
 //!   `otlp`, with the feature of that name: spans for a collector
 //! - `threads`: the threads of a server's calls
@@ -23,6 +24,7 @@
 //! - [`server`]: as a server; its connections, [`hosts`] that it answers to, and `tls` with the feature of that name
 
 pub mod auth;
+mod beside;
 pub mod caller;
 mod clients;
 pub mod config;

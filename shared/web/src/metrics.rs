@@ -25,7 +25,7 @@ pub const OK: &str = "ok";
 /// The outcome of a request without a call.
 const REFUSED: &str = "refused";
 
-/// A call and the cost of its requests to the store. Handlers attach it to the response.
+/// A call, the cost of its requests to the store, and how fresh the store is. Handlers attach it to the response.
 #[derive(Clone, Debug)]
 pub struct Cost {
     /// The name of the operation.
@@ -38,6 +38,8 @@ pub struct Cost {
     pub reason: Option<String>,
     /// The requests to the store.
     pub counts: Counts,
+    /// When its vault was last synced, if that was known in time.
+    pub synced: Option<Timestamp>,
 }
 
 /// Counters over all requests of a process.

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 
 /// The response header with the vault's generation of the answer.
 pub const GENERATION: &str = "x-atlas-generation";
+/// The response header with the time of the last sync of the vault with its folder.
+pub const SYNCED: &str = "x-atlas-synced";
 
 /// An answer as JSON.
 pub fn ok(answer: &Answer<Value>) -> Response {

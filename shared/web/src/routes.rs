@@ -24,6 +24,7 @@ use tokio::time::timeout;
 
 pub use crate::auth::Pages;
 use crate::auth::Unguarded;
+use crate::beside::beside;
 pub use crate::cors::Open;
 pub use crate::headers::{CONFIRMATION, KEY, SESSION, VAULT};
 use crate::metrics::{Cost, OK};
@@ -269,18 +270,29 @@ pub async fn run(app: &App, call: Call) -> CallResult {
     let operation = call.operation.info;
     let caller = app.gate.named(&call.caller).or(app.asked_by);
     let vault = atlas.vault(call.vault.as_deref().or(call.caller.vault())).ok().map(|vault| vault.id.clone());
+    let mirror = vault.as_deref().and_then(|id| Some(atlas.vault(Some(id)).ok()?.mirror.clone()));
     let counted = atlas.clone();
     let called = async move {
         let called = dispatch(&atlas, call);
-        // A write has its own deadline, and may have happened.
-        if operation.writes() {
-            called.await
-        } else {
-            timeout(READ_TIME, called).await.unwrap_or_else(|_| Err(too_slow()))
-        }
+        let called = async {
+            // A write has its own deadline, and may have happened.
+            if operation.writes() {
+                called.await
+            } else {
+                timeout(READ_TIME, called).await.unwrap_or_else(|_| Err(too_slow()))
+            }
+        };
+        let synced = async {
+            match &mirror {
+                Some(mirror) => mirror.synced_lately().await,
+                None => None,
+            }
+        };
+        let (result, synced) = beside(called, synced).await;
+        (result, synced.flatten().or_else(|| mirror.as_ref()?.synced_kept()))
     };
-    let result = match &app.threads {
-        Some(threads) => threads.run(caller, called).await.and_then(|result| result),
+    let (result, synced) = match &app.threads {
+        Some(threads) => threads.run(caller, called).await.unwrap_or_else(|error| (Err(error), None)),
         None => called.await,
     };
     let atlas = counted;
@@ -291,6 +303,7 @@ pub async fn run(app: &App, call: Call) -> CallResult {
         outcome: error.map_or(OK, |error| error.code.as_str()),
         reason: error.map(|error| error.reason().to_owned()),
         counts: atlas.counts(),
+        synced: synced.map(|beat| beat.time),
     };
     CallResult { result, cost }
 }

@@ -21,6 +21,7 @@ use crate::caller::Caller;
 use crate::headers::REQUEST_ID;
 use crate::metrics::RequestReport;
 pub use crate::metrics::{Cost, Metrics, OK};
+use crate::response::SYNCED;
 use crate::settings::Settings;
 use crate::state::App;
 
@@ -72,6 +73,10 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
             spans.add(&told, id.to_str().unwrap_or_default(), &parent, (app.clock)().into()).await;
         }
         response.headers_mut().insert(REQUEST_ID, id);
+        let synced = response.extensions().get::<Cost>().and_then(|cost| cost.synced);
+        if let Some(synced) = synced.and_then(|time| HeaderValue::from_str(&time.to_string()).ok()) {
+            response.headers_mut().insert(SYNCED, synced);
+        }
         response
     }
     .instrument(span)

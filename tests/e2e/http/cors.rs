@@ -81,9 +81,15 @@ async fn a_named_page_may_call_and_read_refusals_too() {
         assert_eq!(told.header("access-control-allow-origin"), Some(PAGE), "{path}");
         assert_eq!(told.header("access-control-allow-credentials"), None, "cookies mean nothing here");
         let exposed = told.header("access-control-expose-headers").unwrap();
-        for name in
-            ["etag", "www-authenticate", "retry-after", "x-request-id", "x-atlas-generation", "x-atlas-next-offset"]
-        {
+        for name in [
+            "etag",
+            "www-authenticate",
+            "retry-after",
+            "x-request-id",
+            "x-atlas-generation",
+            "x-atlas-synced",
+            "x-atlas-next-offset",
+        ] {
             assert!(exposed.split(',').any(|one| one.trim() == name), "{name} is not among {exposed}");
         }
         assert!(told.header("vary").is_some_and(|vary| vary.contains("origin")), "caches must tell pages apart");

@@ -7,9 +7,10 @@ use axum::body::Body;
 use axum::http::{Method, Request};
 use serde_json::json;
 
-use crate::support::deployment::{Client, Deployment};
+use crate::support::agent::{Agent, ERAS};
+use crate::support::deployment::{Client, Deployment, Reply};
 
-async fn post_raw(client: &Client, content_type: &str, body: impl Into<Body>) -> crate::support::deployment::Reply {
+async fn post_raw(client: &Client, content_type: &str, body: impl Into<Body>) -> Reply {
     let request = Request::builder().method(Method::POST).uri("/find").header("content-type", content_type);
     client.send(request.body(body.into()).unwrap()).await
 }
@@ -43,6 +44,81 @@ async fn health_says_when_the_vault_was_synced_and_stays_well_while_its_host_sle
         assert_eq!((&health["ok"], &health["sync"]), (&json!(true), &sync));
         assert_eq!(client.requests.take().count(), without, "one request, whether or not it is told");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_of_every_door_say_when_the_vault_was_synced() {
+    let deployment = Deployment::of_demo().await;
+    let time: jiff::Timestamp = "2026-11-21T14:03:00Z".parse().unwrap();
+    deployment.mirror().record_sync(&Heartbeat { time, generation: 1 }).await.unwrap();
+    let check = |what: &str, reply: &Reply, client: &Client| {
+        assert_eq!(
+            (reply.status.as_u16(), reply.header("x-atlas-synced")),
+            (200, Some("2026-11-21T14:03:00Z")),
+            "{what}"
+        );
+        let cold = client.requests.take();
+        assert_eq!(cold.0.iter().filter(|one| one.key.ends_with("state/synced")).count(), 1, "{what}\n{cold}");
+        assert_eq!(cold.waves(), cold.without("state/synced").waves(), "{what}\n{cold}");
+    };
+    for (path, body) in [
+        ("/find", json!({ "term": "harbour" })),
+        ("/search", json!({ "query": "harbour" })),
+        ("/query", json!({ "question": "components" })),
+        ("/context/current", json!({})),
+        ("/bridge/v1/tools/find/call", json!({ "arguments": { "term": "harbour" } })),
+    ] {
+        let client = deployment.client();
+        check(path, &client.post(path, body).await, &client);
+    }
+    let client = deployment.client();
+    let call = json!({ "name": "find", "arguments": { "term": "harbour" } });
+    check("/mcp", &Agent::new(&client, ERAS[0]).ask("tools/call", call).await, &client);
+    let client = deployment.client();
+    assert_eq!(client.get("/notes/vault/Home.md").await.header("x-atlas-synced"), Some("2026-11-21T14:03:00Z"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_of_the_last_sync_is_kept_for_a_minute_and_never_fails_a_call() {
+    let deployment = Deployment::of_demo().await;
+    let store = FaultStore::new(deployment.objects.clone());
+    let client = Client::over(&Store::new(store.clone(), "", StoreOptions::default()).unwrap());
+    let synced = async || {
+        let reply = client.get("/notes/vault/Home.md").await;
+        reply.ok();
+        let asked = client.requests.take().0.iter().filter(|request| request.key.ends_with("state/synced")).count();
+        (reply.header("x-atlas-synced").map(str::to_owned), asked)
+    };
+    let beat = async |hour: i8| {
+        let time =
+            jiff::civil::date(2026, 11, 21).at(hour, 0, 0, 0).to_zoned(jiff::tz::TimeZone::UTC).unwrap().timestamp();
+        deployment.mirror().record_sync(&Heartbeat { time, generation: 1 }).await.unwrap();
+        Some(time.to_string())
+    };
+    assert_eq!(synced().await, (None, 1), "no sync was recorded");
+    let first = beat(1).await;
+    assert_eq!(synced().await, (None, 0), "that is kept too");
+    tokio::time::advance(std::time::Duration::from_secs(61)).await;
+    assert_eq!(synced().await, (first.clone(), 1));
+    let second = beat(2).await;
+    tokio::time::advance(std::time::Duration::from_secs(50)).await;
+    assert_eq!(synced().await, (first, 0));
+    tokio::time::advance(std::time::Duration::from_secs(11)).await;
+    assert_eq!(synced().await, (second, 1));
+    // A heartbeat that cannot be read, or comes late, is left out.
+    for fault in [Fault::Refused, Fault::Silence, Fault::Truncated] {
+        tokio::time::advance(std::time::Duration::from_secs(61)).await;
+        store.always(Op::Get, "state/synced", fault);
+        assert_eq!(synced().await.0, None, "{fault:?}");
+        store.heal();
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_refused_asks_for_no_time_of_a_sync() {
+    let client = Deployment::of_demo().await.client();
+    assert_eq!(client.get("/notes/..%2Fx.md").await.error(400).0, "BAD_REQUEST");
+    assert_eq!(client.requests.take().count(), 0);
 }
 
 #[tokio::test]
