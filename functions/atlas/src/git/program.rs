@@ -1,5 +1,6 @@
 //! Runs the system's `git` on one repository, without a shell, hooks or questions, and not for ever.
 
+use std::env;
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -19,6 +20,8 @@ const MAX_OUTPUT: u64 = 512 << 20;
 const MAX_ERRORS: u64 = 64 << 10;
 /// Most characters of a reason.
 const MAX_REASON: usize = 300;
+/// The last words of `git` where ssh failed, which has said why.
+const UNREAD: &str = "fatal: Could not read from remote repository.";
 
 /// The program, for the bare repository in a folder.
 #[derive(Debug)]
@@ -117,6 +120,11 @@ impl Git {
         }
         command.arg("--git-dir").arg(&self.folder).args(arguments);
         command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C").envs(variables.iter().copied());
+        // Nobody answers what ssh asks on a terminal, where it would wait for ever.
+        command.env("SSH_ASKPASS_REQUIRE", "force");
+        if env::var_os("SSH_ASKPASS").is_none() {
+            command.env("SSH_ASKPASS", "false");
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         // Ctrl-C is for the sync, which ends the call in hand cleanly.
         #[cfg(unix)]
@@ -142,9 +150,32 @@ async fn read(from: Option<impl AsyncRead + Unpin>, limit: u64) -> Vec<u8> {
 fn failed(arguments: &[&str], errors: &[u8]) -> GitError {
     let errors = String::from_utf8_lossy(errors);
     let mut said = errors.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("hint:"));
-    let reason =
-        said.clone().find(|line| line.starts_with("fatal:") || line.starts_with("error:") || line.starts_with('!'));
-    let reason = reason.or_else(|| said.next_back()).unwrap_or("it says no reason");
+    let of_ssh =
+        said.clone().take_while(|line| *line != UNREAD).last().filter(|_| said.clone().any(|line| line == UNREAD));
+    let is_reason = |line: &&str| line.starts_with("fatal:") || line.starts_with("error:") || line.starts_with('!');
+    let reason = of_ssh.or_else(|| said.clone().find(is_reason)).or_else(|| said.next_back());
+    let reason = reason.unwrap_or("it says no reason");
     let reason: String = masked(reason).chars().take(MAX_REASON).collect();
     GitError::new(format!("git {}: {reason}", arguments.first().copied().unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_of_a_failure_is_told() {
+        for (errors, reason) in [
+            ("Cloning\nfatal: repository '/x' not found\nhint: look\n", "fatal: repository '/x' not found"),
+            (
+                "kim@127.0.0.1: Permission denied (publickey).\r\nfatal: Could not read from remote repository.\n\nPlease make sure you have\n",
+                "kim@127.0.0.1: Permission denied (publickey).",
+            ),
+            ("fatal: Could not read from remote repository.\n\nPlease make sure\n", UNREAD),
+            ("odd\n", "odd"),
+            ("", "it says no reason"),
+        ] {
+            assert_eq!(failed(&["fetch"], errors.as_bytes()).to_string(), format!("git fetch: {reason}"));
+        }
+    }
 }
