@@ -16,7 +16,7 @@ mod record;
 mod repository;
 
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use atlas_mirror::Mirror;
 use atlas_sync::{GitSummary, Only};
@@ -24,6 +24,7 @@ use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
 use crate::git::exchange::Exchange;
+use crate::git::record::Place;
 use crate::git::repository::Ident;
 
 /// The folder for it, beside the sync state.
@@ -121,4 +122,19 @@ impl GitRules {
             now,
         }))
     }
+}
+
+/// The clone of the folder of the sync state `state`, if there is one: it has all that went to the repository. What interrupted exchanges have left beside
+/// it is erased.
+///
+/// # Errors
+/// When that cannot be erased, or an exchange is under way.
+pub(crate) fn erase_texts(state: &Path) -> Result<Option<PathBuf>, Box<dyn Error>> {
+    let folder = state.join(FOLDER);
+    if !folder.try_exists()? {
+        return Ok(None);
+    }
+    let place = Place::open(folder)?.ok_or("an exchange with Git is under way: run the purge again after it")?;
+    place.erase_texts()?;
+    Ok(Some(place.repository()).filter(|clone| clone.exists()))
 }

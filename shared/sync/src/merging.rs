@@ -235,13 +235,24 @@ pub(crate) fn set_aside(heads: &Heads) -> impl Iterator<Item = (&str, &HeadDocum
     below.filter_map(|(path, documents)| Some((path.as_str(), documents.first()?)))
 }
 
+/// The versions of the file at `path` that were set aside in `snapshot` and are still there.
+///
+/// # Errors
+/// Those of loading parts of segments.
+pub async fn set_aside_of(snapshot: &Snapshot, path: &str) -> Result<Vec<VaultPath>, SyncError> {
+    let heads = Heads { is_complete: true, documents: head::all(snapshot).await? };
+    let of_path =
+        |(at, document): (&str, &HeadDocument)| path_aside(path, &document.sha256).filter(|aside| aside.as_str() == at);
+    Ok(set_aside(&heads).filter_map(of_path).collect())
+}
+
 /// The message of the commit that merges.
 pub(crate) fn message<'a>(merged: impl Iterator<Item = (&'a str, &'a Merge)>) -> String {
     /// Most bytes of a message.
     const MOST: usize = 4000;
     let mut message = String::new();
     for (path, merge) in merged {
-        let Merged { path, ours, theirs } = merge.described(path);
+        let Merged { path, ours, theirs, .. } = merge.described(path);
         let line = format!("Merge {path}: {ours} of the folder and {theirs} of the mirror\n");
         if message.len() + line.len() > MOST {
             message.push('…');

@@ -124,3 +124,30 @@ async fn what_the_folder_has_no_more_is_taken_out_of_the_vault() {
     home.sync();
     assert_eq!(home.mirror().head().await.unwrap().generation(), 2);
 }
+
+#[test]
+fn what_git_exchanges_have_left_is_erased_and_its_clone_is_named() {
+    let home = Home::new();
+    home.write("keys/bank.md", "halyard-42\n");
+    home.sync();
+    fs::remove_file(home.place.path("notes/keys/bank.md")).unwrap();
+    home.sync();
+    let git = PathBuf::from(home.said("state")).join("git");
+    for (path, text) in
+        [("files/keys/bank.md", "halyard-42\n"), ("texts/1", "halyard-42\n"), ("repository.git/HEAD", "")]
+    {
+        let path = git.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let output = home.atlas(&["purge", "keys/bank.md", "--confirm", "keys/bank.md"]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.success() && said.contains(&format!("its clone in {}", git.join("repository.git").display())),
+        "{said}"
+    );
+    assert_eq!(
+        (git.join("files").exists(), git.join("texts").exists(), git.join("repository.git").exists()),
+        (false, false, true)
+    );
+}

@@ -11,7 +11,7 @@ use atlas_mirror::purge::{Purge, Purged};
 use atlas_ops::read::notes;
 use atlas_ops::write::writable::TRASH;
 use atlas_sync::folder::Folder;
-use atlas_sync::is_excluded;
+use atlas_sync::{is_excluded, set_aside_of};
 use atlas_vault::VaultPath;
 use clap::Args;
 use indicatif::HumanCount;
@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 use crate::commands::Outcome;
+use crate::git;
 use crate::local::whole_reason;
 use crate::output;
 use crate::vault::author;
@@ -65,7 +66,9 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         output::note(format_args!("the newest generation has no {path}: see whether it is spelt so"));
     }
     // The folder's own trash is never published.
-    let files = [Purge { path: path.clone(), keeps_newest }, Purge { path: in_trash, keeps_newest: false }];
+    let mut files = vec![Purge { path: path.clone(), keeps_newest }, Purge { path: in_trash, keeps_newest: false }];
+    let set_aside = set_aside_of(&head, path.as_str()).await?;
+    files.extend(set_aside.into_iter().map(|path| Purge { path, keeps_newest: false }));
     output::note(format_args!(
         "erases every {}version of {path} from the mirror, and with them the earlier versions of all other notes: history begins anew (generation {} is the newest now)",
         if keeps_newest { "earlier " } else { "" },
@@ -90,6 +93,10 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         deadline: TIME,
     };
     let purged = mirror.purge(&info, &files).await?;
+    let clone = match location.recorded_state() {
+        Some(state) => git::erase_texts(&state)?,
+        None => None,
+    };
     if arguments.json {
         return output::json(&purged);
     }
@@ -102,6 +109,12 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         HumanCount(*generations),
         HumanCount(*objects)
     ));
+    if let Some(clone) = clone {
+        output::note(format_args!(
+            "Git keeps what it got: the repository of --git, its clone in {} and all other clones; rewrite their history, or delete them",
+            clone.display()
+        ));
+    }
     output::note(
         "what this cannot erase: copies in folders (also in their .trash, and conflict copies), exports and backups, versions that the bucket itself keeps, \
          and everything that agents have read; paths and messages of earlier commits stay in manifests for as long as they are kept",

@@ -73,6 +73,17 @@ impl Place {
     pub(super) fn keep(&self, record: &Record) {
         runs::keep(&self.record(), record);
     }
+
+    /// Erases the files and texts that an interrupted exchange has left.
+    pub(super) fn erase_texts(&self) -> io::Result<()> {
+        for folder in [self.files(), self.texts(), self.state()] {
+            match fs::remove_dir_all(folder) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
 }
 
 /// An empty folder at `path`.
