@@ -64,7 +64,7 @@ enum Ending {
 
 impl Ending {
     /// [`None`] if another process syncs, which tells itself.
-    fn of(result: &Result<Summary, Box<dyn Error>>) -> Option<Self> {
+    fn of(result: Result<&Summary, &(dyn Error + 'static)>) -> Option<Self> {
         Some(match result {
             Ok(Summary { git: Some(GitSummary { error: Some(error), .. }), .. }) => {
                 Self::Failed(format!("git: {error}"))
@@ -131,7 +131,7 @@ impl AlertRules {
     /// Looks at how a sync of `vault` ended, and tells what is to be told. The record is kept in the folder `state`.
     pub(crate) async fn look(
         &self,
-        result: &Result<Summary, Box<dyn Error>>,
+        result: Result<&Summary, &(dyn Error + 'static)>,
         vault: &str,
         folder: &Path,
         state: &Path,
@@ -278,22 +278,22 @@ mod tests {
             fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         };
         let rules = AlertRules { alert: Some(program.display().to_string()), alert_after: 0 };
-        let failed = Err(SyncError::Locked { lock: "x".into() }.into());
-        rules.look(&failed, "main", folder.path(), folder.path(), at(0)).await;
+        let locked = SyncError::Locked { lock: "x".into() };
+        rules.look(Err(&locked), "main", folder.path(), folder.path(), at(0)).await;
         let record = || runs::read::<Troubles>(&folder.path().join("alert.json")).unwrap_or_default();
         assert_eq!(record(), Troubles::default(), "another process syncs");
-        let conflict = Ok(Summary { copies: vec!["a (conflict).md".to_owned()], ..Summary::default() });
+        let conflict = Summary { copies: vec!["a (conflict).md".to_owned()], ..Summary::default() };
         script("exit 1");
-        rules.look(&conflict, "main", folder.path(), folder.path(), at(1)).await;
+        rules.look(Ok(&conflict), "main", folder.path(), folder.path(), at(1)).await;
         assert!(record().conflicts.is_some_and(|trouble| !trouble.told), "nobody was told");
         script(&format!("cat > {0}/event; echo \"$ATLAS_ALERT_EVENT\" > {0}/name", folder.path().display()));
-        rules.look(&conflict, "main", folder.path(), folder.path(), at(2)).await;
+        rules.look(Ok(&conflict), "main", folder.path(), folder.path(), at(2)).await;
         assert!(!folder.path().join("event").exists(), "not at once again");
-        rules.look(&conflict, "main", folder.path(), folder.path(), at(12)).await;
+        rules.look(Ok(&conflict), "main", folder.path(), folder.path(), at(12)).await;
         let event: Value = serde_json::from_slice(&fs::read(folder.path().join("event")).unwrap()).unwrap();
         assert_eq!((&event["event"], &event["vault"]), (&json!("conflicts"), &json!("main")));
         assert_eq!(fs::read_to_string(folder.path().join("name")).unwrap(), "conflicts\n");
-        rules.look(&Ok(Summary::default()), "main", folder.path(), folder.path(), at(13)).await;
+        rules.look(Ok(&Summary::default()), "main", folder.path(), folder.path(), at(13)).await;
         assert_eq!(fs::read_to_string(folder.path().join("name")).unwrap(), "well\n");
         assert_eq!(record(), Troubles::default());
     }

@@ -28,6 +28,7 @@ mod pdf;
 #[cfg(feature = "pictures")]
 mod pictures;
 mod rclone;
+mod relinking;
 mod remembered;
 mod report;
 mod repository;

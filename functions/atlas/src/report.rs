@@ -5,7 +5,7 @@ use std::time::Duration;
 use atlas_mirror::Collected;
 use atlas_mirror::manifest::Changes;
 use atlas_mirror::repair::{EmptyStart, Recovered, Repaired};
-use atlas_sync::{Changed, Conflicted, GitSummary, Merged, Side, Summary};
+use atlas_sync::{Changed, Conflicted, GitSummary, LinkSummary, Merged, Side, Summary};
 use indicatif::DecimalBytes;
 
 use crate::output;
@@ -31,10 +31,23 @@ pub(crate) fn print(summary: &Summary, time: Option<&str>, is_dry_run: bool) {
         DecimalBytes(summary.uploaded_bytes)
     ));
     texts(summary);
+    links(summary);
     git(summary);
     embedded(summary);
     collected(summary);
     waiting(summary);
+}
+
+/// Prints the links that followed moved files.
+pub(crate) fn links(summary: &Summary) {
+    let Some(LinkSummary { moved: _, links, notes, left, error }) = &summary.relinked else { return };
+    if *links > 0 {
+        output::note(format_args!("{links} links in {notes} notes were rewritten to what was moved"));
+    }
+    left.iter().for_each(|why| output::note(format_args!("links stay as they are: {why}")));
+    if let Some(error) = error {
+        output::note(format_args!("links could not follow what was moved: {error}; the next sync tries again"));
+    }
 }
 
 /// Prints the exchange with the Git repository.
@@ -90,6 +103,15 @@ pub(crate) fn conflicts(summary: &Summary) {
             None => output::note(format_args!("{path}: it changed on both sides{why}")),
         }
     }
+}
+
+/// What the next sync does to a path that both sides changed.
+pub(crate) fn fate(conflict: &Conflicted) -> String {
+    let fate = match conflict.is_folder {
+        true => "a folder has its name, so the file gets the name of a conflict copy",
+        false => "the mirror's version becomes a conflict copy",
+    };
+    conflict.why.as_ref().map_or_else(|| fate.to_owned(), |why| format!("{fate}, since {why}"))
 }
 
 /// Prints the result of a garbage collection.

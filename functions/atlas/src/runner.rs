@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use atlas_mirror::{Heartbeat, Mirror, MirrorError, Retention};
-use atlas_sync::{GitSummary, Progress, Run, Runs, Summary, SyncError, SyncOptions, sync};
+use atlas_sync::{GitSummary, LinkSummary, Progress, Run, Runs, Summary, SyncError, SyncOptions, sync};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -17,6 +17,7 @@ use crate::features;
 use crate::git::{Due, GitRules};
 use crate::output;
 use crate::rclone::RemoteControl;
+use crate::relinking::Following;
 use crate::vault::author;
 use crate::vault_location::VaultLocation;
 
@@ -41,13 +42,30 @@ pub(crate) struct SyncRules {
     /// Days to keep replaced and deleted versions in the mirror; the newest ten generations are always kept
     #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     keep_days: u32,
-    /// Of files that both sides changed, merge those whose changes do not meet; or keep both versions of all
-    #[arg(long, value_name = "WHICH", env = "ATLAS_MERGE", value_enum, default_value_t = MergeRule::Clean)]
-    merge: MergeRule,
+    #[command(flatten)]
+    merges: MergeRules,
+    /// Where you moved or renamed files in the folder, rewrite the links to them, as far as it is sure where each came from
+    #[arg(long, env = "ATLAS_RELINK")]
+    relink: bool,
     #[command(flatten)]
     git: GitRules,
     #[command(flatten)]
     alerts: AlertRules,
+}
+
+/// What happens to files that both sides changed.
+#[derive(Debug, Args)]
+pub(crate) struct MergeRules {
+    /// Of files that both sides changed, merge those whose changes do not meet; or keep both versions of all
+    #[arg(long, value_name = "WHICH", env = "ATLAS_MERGE", value_enum, default_value_t = MergeRule::Clean)]
+    merge: MergeRule,
+}
+
+impl MergeRules {
+    /// Whether some are merged.
+    pub(crate) fn are_merged(&self) -> bool {
+        self.merge == MergeRule::Clean
+    }
 }
 
 /// Which files that both sides changed are merged.
@@ -83,14 +101,36 @@ impl Runner<'_> {
     /// Syncs it once, and tells a person of lasting trouble.
     pub(crate) async fn run(&self, mirror: &Mirror, progress: Arc<dyn Progress>) -> Result<Summary, Box<dyn Error>> {
         let result = self.sync(mirror, progress).await;
+        self.tell(result.as_ref().map_err(|error| &**error)).await;
+        result
+    }
+
+    /// Opens the mirror, and tells a person of a store that cannot be opened.
+    pub(crate) async fn open(&self) -> Result<Mirror, Box<dyn Error>> {
+        match self.location.open() {
+            Ok(mirror) => Ok(mirror),
+            Err(error) => Err(self.failed(error).await),
+        }
+    }
+
+    /// Keeps, and tells, why no sync could begin.
+    async fn failed(&self, error: Box<dyn Error>) -> Box<dyn Error> {
+        if let Some(state) = self.location.recorded_state().filter(|_| !self.dry_run) {
+            Runs::of(&state).failed(Timestamp::now(), &error);
+        }
+        self.tell(Err(&*error)).await;
+        error
+    }
+
+    /// Tells a person how syncs go, if that is due.
+    async fn tell(&self, result: Result<&Summary, &(dyn Error + 'static)>) {
         let is_on = self.rules.alerts.are_on() && !self.dry_run;
         if let Some((folder, state)) =
             self.location.folder.as_deref().zip(self.location.recorded_state()).filter(|_| is_on)
         {
             let vault = self.location.vault.value.as_str();
-            self.rules.alerts.look(&result, vault, folder, &state, Timestamp::now()).await;
+            self.rules.alerts.look(result, vault, folder, &state, Timestamp::now()).await;
         }
-        result
     }
 
     async fn sync(&self, mirror: &Mirror, progress: Arc<dyn Progress>) -> Result<Summary, Box<dyn Error>> {
@@ -104,7 +144,7 @@ impl Runner<'_> {
             message: self.message.map(str::to_owned),
             checksum: self.checksum,
             dry_run: self.dry_run,
-            merge: self.rules.merge == MergeRule::Clean,
+            merge: self.rules.merges.are_merged(),
             allow_mass_delete: self.rules.allow_mass_delete,
             join: self.rules.join,
             repair: self.repair,
@@ -126,11 +166,13 @@ impl Runner<'_> {
         let before = self.exchange(mirror, &options, first).await;
         let mut result = sync(mirror, &options, progress.clone()).await;
         if let Ok(summary) = &mut result {
+            summary.relinked = self.relink(mirror, &options, &runs, summary.generation).await;
             summary.git = joined(before, self.exchange(mirror, &options, Due::Mirror).await);
         }
-        // The folder gets what the branch had at once.
+        // The folder gets what the branch had, and new links, at once.
         if let Ok(summary) = &mut result
-            && summary.git.as_ref().is_some_and(|git| git.taken > 0)
+            && (summary.git.as_ref().is_some_and(|git| git.taken > 0)
+                || summary.relinked.as_ref().is_some_and(|relinked| relinked.links > 0))
             && mirror.known_generation().is_some_and(|newest| newest > summary.generation)
         {
             let again = SyncOptions { collect: None, repair: false, ..options.clone() };
@@ -163,6 +205,21 @@ impl Runner<'_> {
         let mut summary = result?;
         summary.duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(summary)
+    }
+
+    /// Makes links follow what was moved in the folder, if that is wanted.
+    async fn relink(
+        &self,
+        mirror: &Mirror,
+        options: &SyncOptions,
+        runs: &Runs,
+        generation: u64,
+    ) -> Option<LinkSummary> {
+        if !self.rules.relink || options.dry_run {
+            return None;
+        }
+        let following = Following::of(&options.state, runs.last_success().map(|last| last.generation));
+        following.follow(mirror, self.location.vault.value.as_str(), generation, options.began).await
     }
 
     /// Exchanges changes with the Git repository, if there is one.

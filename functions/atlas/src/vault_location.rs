@@ -178,12 +178,19 @@ impl VaultLocation {
         }
     }
 
-    /// The same, even if the vault's folder cannot be opened now.
+    /// The same, even if the vault's folder cannot be opened now; for a store that cannot be opened, that of the store which the folder was synced with
+    /// before.
     pub(crate) fn recorded_state(&self) -> Option<PathBuf> {
-        match &self.state {
-            Some(state) => Some(state.value.clone()),
-            None => self.default_state(self.folder.as_deref()?).ok(),
+        if let Some(state) = &self.state {
+            return Some(state.value.clone());
         }
+        let folder = self.folder.as_deref()?;
+        let of_remembered = || {
+            let store = Setting { value: Remembered::of(folder)?.store?, given_by: GivenBy::Remembered };
+            Self { store, ..self.clone() }.default_state(folder).ok()
+        };
+        let of_address = || self.state_by(folder, &self.store.value).ok();
+        self.default_state(folder).ok().or_else(of_remembered).or_else(of_address)
     }
 
     /// The environment of what serves this place, in which what was typed or is remembered has the last word. Where nothing says which vault, the
@@ -218,7 +225,10 @@ impl VaultLocation {
 
     /// The default folder of the sync state: one for each vault folder, vault and store.
     fn default_state(&self, root: &Path) -> Result<PathBuf, Box<dyn Error>> {
-        let identity = self.identity()?;
+        self.state_by(root, &self.identity()?)
+    }
+
+    fn state_by(&self, root: &Path, identity: &str) -> Result<PathBuf, Box<dyn Error>> {
         let vault = self.vault.value.as_str();
         let name = digest(&[root.as_os_str().as_encoded_bytes(), vault.as_bytes(), identity.as_bytes()]);
         Ok(states()?.join(name))

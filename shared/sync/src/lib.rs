@@ -79,6 +79,7 @@ pub use export::{ExportOptions, Exported, export};
 pub use guard::{Danger, Side};
 pub use ignore_rules::is_excluded;
 pub use merged::Merged;
+pub use merging::set_aside_of;
 pub use only::Only;
 pub use options::SyncOptions;
 pub use outcome::{ChangeKind, Changed};
@@ -88,7 +89,7 @@ pub use replay::{Replayed, replay};
 pub use report::{Reason, Skipped};
 pub use runs::{Failure, Run, Runs};
 pub use session::{is_inside, newest};
-pub use summary::{GitSummary, Summary};
+pub use summary::{GitSummary, LinkSummary, Summary};
 pub use sync::sync;
 pub use text_reader::{MAX_TEXT_BYTES, Reading, TextReader};
 

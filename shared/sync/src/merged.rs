@@ -1,5 +1,6 @@
 //! A file that both sides changed, and whose changes were merged.
 
+use bytes::Bytes;
 use serde::Serialize;
 
 use crate::change::{Fingerprint, Write};
@@ -14,6 +15,9 @@ pub struct Merged {
     pub ours: String,
     /// SHA-256 of the mirror's version, in hex.
     pub theirs: String,
+    /// The merge.
+    #[serde(skip)]
+    pub text: Bytes,
 }
 
 /// The merge of a file.
@@ -34,6 +38,7 @@ pub(crate) struct Merge {
 impl Merge {
     pub(crate) fn described(&self, path: &str) -> Merged {
         let hex = |sha256: &[u8; 32]| sha256.iter().map(|byte| format!("{byte:02x}")).collect();
-        Merged { path: path.to_owned(), ours: hex(&self.known.sha256), theirs: hex(&self.theirs) }
+        let text = self.merged.text.clone().unwrap_or_default();
+        Merged { path: path.to_owned(), ours: hex(&self.known.sha256), theirs: hex(&self.theirs), text }
     }
 }

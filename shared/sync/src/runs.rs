@@ -84,7 +84,9 @@ impl Runs {
 /// Writes a record to `path`, beside the sync state. A failure to write is logged, and ignored.
 pub fn keep(path: &Path, run: &impl Serialize) {
     let temporary = path.with_extension("new");
-    let kept = serde_json::to_vec(run).map_err(std::io::Error::from).and_then(|bytes| fs::write(&temporary, bytes));
+    let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+    let bytes = folder.and_then(|()| Ok(serde_json::to_vec(run)?));
+    let kept = bytes.and_then(|bytes| fs::write(&temporary, bytes));
     if let Err(error) = kept.and_then(|()| fs::rename(&temporary, path)) {
         tracing::debug!(path = %path.display(), %error, "how the sync went was not kept");
     }

@@ -2,7 +2,7 @@
 
 use atlas_mirror::manifest::Changes;
 use atlas_mirror::{Collected, Repaired, Snapshot};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::merged::Merged;
 use crate::outcome::Changed;
@@ -27,6 +27,23 @@ pub struct GitSummary {
     pub conflicts: Vec<Conflicted>,
     /// The reason why it failed. The next sync tries again.
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// Links that followed files which a person moved in the folder.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct LinkSummary {
+    /// The number of moved files.
+    pub moved: u64,
+    /// The number of rewritten links.
+    pub links: u64,
+    /// The number of notes with such links.
+    pub notes: u64,
+    /// Why other links stay as they are.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub left: Vec<String>,
+    /// The reason why it failed. The next sync tries again.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub error: Option<String>,
 }
 
@@ -87,6 +104,9 @@ pub struct Summary {
     /// The result of the repair, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repaired: Option<Repaired>,
+    /// The links that followed files which were moved in the folder, if there are such files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relinked: Option<LinkSummary>,
     /// The result of the exchange with a Git repository, if it was due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub git: Option<GitSummary>,
@@ -118,6 +138,7 @@ impl Summary {
         self.texts += earlier.texts;
         self.embedded += earlier.embedded;
         self.git = earlier.git;
+        self.relinked = earlier.relinked;
         self.collected = self.collected.or(earlier.collected);
         self.repaired = self.repaired.take().or(earlier.repaired);
         self.changed.splice(0..0, earlier.changed);
@@ -132,7 +153,13 @@ impl Summary {
             |skipped: &Skipped| matches!(skipped.reason, Reason::Overtaken | Reason::Changed | Reason::Unsteady);
         let git = |git: &GitSummary| git.error.is_some() || !git.conflicts.is_empty() || git.skipped.iter().any(waits);
         let is_git_waiting = self.git.as_ref().is_some_and(git);
-        self.waiting > 0 || is_git_waiting || !self.conflicts.is_empty() || self.skipped.iter().any(waits)
+        let links = |links: &LinkSummary| links.error.is_some() || !links.left.is_empty();
+        let are_links_left = self.relinked.as_ref().is_some_and(links);
+        self.waiting > 0
+            || is_git_waiting
+            || are_links_left
+            || !self.conflicts.is_empty()
+            || self.skipped.iter().any(waits)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Earlier versions of notes.
 
-mod commit;
+pub(crate) mod commit;
 pub mod list_commits;
 pub mod note_history;
 pub mod read_commit;
-mod renames;
+pub(crate) mod renames;
 pub mod restore_note;
 mod undo;
 pub mod undo_changes;

@@ -34,6 +34,8 @@ pub struct Moves {
     to: BTreeMap<VaultPath, VaultPath>,
     before: Files,
     after: Files,
+    /// Whether links that mean a file after the moves stay as they are.
+    only_broken: bool,
 }
 
 /// A note whose links were rewritten.
@@ -69,7 +71,13 @@ impl Moves {
         let mut after = before.clone();
         to.keys().for_each(|from| after.remove(from));
         to.values().cloned().for_each(|to| after.insert(to));
-        Self { to, before, after }
+        Self { to, before, after, only_broken: false }
+    }
+
+    /// The same moves, for a note that somebody may have written after them: a link that means a file is left as it is.
+    #[must_use]
+    pub fn only_broken(&self) -> Self {
+        Self { only_broken: true, ..self.clone() }
     }
 
     /// The path after the moves of the file at `path`.
@@ -79,7 +87,9 @@ impl Moves {
 
     /// The file that a link in the note that was at `path` must mean after the moves.
     fn wanted<'a>(&'a self, link: &Link, path: &'a VaultPath) -> Option<&'a VaultPath> {
-        is_internal(link).then(|| resolve(&link.target, path, &self.before))?.map(|meant| self.destination(meant))
+        let meant = is_internal(link).then(|| resolve(&link.target, path, &self.before))??;
+        let is_left = self.only_broken && resolve(&link.target, self.destination(path), &self.after).is_some();
+        (!is_left).then(|| self.destination(meant))
     }
 }
 

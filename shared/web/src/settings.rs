@@ -170,7 +170,7 @@ pub(crate) const KNOWN: [&str; 27] = [
     "ATLAS_LOG",
 ];
 /// Names with the prefix that belong to tests, units or the host of a vault, not to a service.
-const IGNORED: [&str; 12] = [
+const IGNORED: [&str; 13] = [
     "ATLAS_ALERT",
     "ATLAS_CORPORA",
     "ATLAS_GIT",
@@ -181,6 +181,7 @@ const IGNORED: [&str; 12] = [
     "ATLAS_HISTORIES",
     "ATLAS_MERGE",
     "ATLAS_RCLONE_RC",
+    "ATLAS_RELINK",
     "ATLAS_ROOT",
     "ATLAS_VAULT_ROOT",
 ];

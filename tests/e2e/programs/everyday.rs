@@ -164,11 +164,38 @@ fn what_both_sides_changed_is_in_the_diff() {
     home.place.in_folder(&home.notes).args(["export", "--to"]).arg(&other).status().unwrap();
     on_other(&["sync", "."]);
     fs::write(other.join("boats.md"), "# Boats\n\nThe ferry leaves at eight.\n").unwrap();
+    fs::write(other.join("log/monday.md"), "# Monday, the first\n\nFog.\n").unwrap();
     on_other(&["sync", "."]);
     home.write("boats.md", "# Boats\n\nThe ferry leaves at noon.\n");
+    home.write("log/monday.md", "# Monday\n\nFog.\n\nNo boats.\n");
     let diff = home.run(&["diff"]);
-    assert!(diff.contains("boats.md (on both sides: folder -, mirror +)\n"), "{diff}");
+    let fate = "the mirror's version becomes a conflict copy, since both sides changed line 3";
+    assert!(diff.contains(&format!("boats.md (on both sides: folder -, mirror +; {fate})\n")), "{diff}");
     assert!(diff.contains("-The ferry leaves at noon.\n+The ferry leaves at eight.\n"), "{diff}");
+    // What would be merged is shown once, as the folder would get it.
+    let merge = "log/monday.md (both sides changed it: a merge, which goes to both; against the folder)\n";
+    assert!(diff.contains(merge) && diff.matches("log/monday.md").count() == 1, "{diff}");
+    assert!(diff.contains("-# Monday\n+# Monday, the first\n") && !diff.contains("No boats.\n+"), "{diff}");
+    let status = home.run(&["status"]);
+    assert!(
+        status.contains("changed on both sides: log/monday.md; its changes do not meet, so they are merged\n"),
+        "{status}"
+    );
+    assert!(status.contains(&format!("changed on both sides: boats.md; {fate}\n")), "{status}");
+    let status = json_of(home.place.in_folder(&home.notes).args(["status", "--json"]));
+    assert_eq!(
+        (&status["merged"][0]["path"], &status["conflicts"][0]["path"]),
+        (&"log/monday.md".into(), &"boats.md".into())
+    );
+    // With merging off both would be conflicts.
+    let status = home.run(&["status", "--merge", "never"]);
+    assert!(
+        status.contains("changed on both sides: log/monday.md; the mirror's version becomes a conflict copy\n"),
+        "{status}"
+    );
+    assert!(home.run(&["diff", "--merge", "never"]).contains("log/monday.md (on both sides: folder -, mirror +; "));
+    home.run(&["sync"]);
+    assert_eq!(home.read("log/monday.md"), "# Monday, the first\n\nFog.\n\nNo boats.\n");
 }
 
 #[test]

@@ -13,7 +13,8 @@ use crate::commands::Outcome;
 use crate::compared;
 use crate::local::{Local, whole_reason};
 use crate::output::{self, Ended};
-use crate::runner::options;
+use crate::report;
+use crate::runner::{MergeRules, options};
 use crate::vault_location::LocationArguments;
 
 /// Arguments of `atlas diff`.
@@ -23,13 +24,16 @@ pub(crate) struct Arguments {
     path: Option<String>,
     #[command(flatten)]
     location: LocationArguments,
+    #[command(flatten)]
+    merges: MergeRules,
 }
 
 /// Runs `atlas diff`: shows what the next sync would change, on both sides.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
     let location = arguments.location.find(None, None)?;
-    let options = SyncOptions { dry_run: true, ..options(&location, Timestamp::now())? };
+    let merge = arguments.merges.are_merged();
+    let options = SyncOptions { dry_run: true, merge, ..options(&location, Timestamp::now())? };
     let summary = sync(&location.open()?, &options, Arc::new(())).await?;
     let local = Local::open(&location)?;
     let color = Color::of(&io::stdout());
@@ -38,17 +42,28 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         wanted
             .is_none_or(|wanted| path.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
     };
-    let changed = summary.changed.iter().map(|Changed { path, side, .. }| match side {
-        Side::Mirror => (path, "to the mirror", false),
-        Side::Folder => (path, "to the folder", true),
+    let is_merged = |path: &str| summary.merged.iter().any(|merged| merged.path == path);
+    let changed = summary.changed.iter().filter(|changed| !is_merged(&changed.path));
+    let changed = changed.map(|Changed { path, side, .. }| match side {
+        Side::Mirror => (path.as_str(), "to the mirror".to_owned(), Shown::ToMirror),
+        Side::Folder => (path.as_str(), "to the folder".to_owned(), Shown::ToFolder),
     });
-    let conflicts =
-        summary.conflicts.iter().map(|conflict| (&conflict.path, "on both sides: folder -, mirror +", true));
-    let waiting: Vec<_> = changed.chain(conflicts).filter(|(path, ..)| is_wanted(path)).collect();
-    for &(path, what, is_mirror_new) in &waiting {
+    let merged = summary.merged.iter().map(|merged| {
+        let what = "both sides changed it: a merge, which goes to both; against the folder".to_owned();
+        (merged.path.as_str(), what, Shown::Merge(&merged.text))
+    });
+    let conflicts = summary.conflicts.iter().map(|conflict| {
+        let what = format!("on both sides: folder -, mirror +; {}", report::fate(conflict));
+        (conflict.path.as_str(), what, Shown::ToFolder)
+    });
+    let waiting: Vec<_> = changed.chain(merged).chain(conflicts).filter(|(path, ..)| is_wanted(path)).collect();
+    for (path, what, shown) in &waiting {
         let folder = compared::text_of(&location.folder()?.join(path))?;
-        let mirror = text_in_mirror(&local, path).await?;
-        let (old, new) = if is_mirror_new { (folder, mirror) } else { (mirror, folder) };
+        let (old, new) = match shown {
+            Shown::ToMirror => (text_in_mirror(&local, path).await?, folder),
+            Shown::ToFolder => (folder, text_in_mirror(&local, path).await?),
+            Shown::Merge(text) => (folder, String::from_utf8(text.to_vec()).ok()),
+        };
         match (old, new) {
             (Some(old), Some(new)) => compared::print(color, &format!("{path} ({what})"), &old, &new),
             _ => output::line(format_args!("{path}: differs ({what}), and is no text that is compared here")),
@@ -66,6 +81,14 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         );
     }
     Ended::waiting(!waiting.is_empty())
+}
+
+/// Which two texts are compared.
+enum Shown<'a> {
+    ToMirror,
+    ToFolder,
+    /// The folder's, and this merge.
+    Merge(&'a [u8]),
 }
 
 /// The mirror's text at a path; empty if there is none, [`None`] if it is not text or too large.

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use atlas_mirror::Mirror;
 use atlas_mirror::manifest::Changes;
-use atlas_sync::{Changed, Conflicted, Failure, Run, Runs, Skipped, Summary, SyncError, SyncOptions, sync};
+use atlas_sync::{Changed, Conflicted, Failure, Merged, Run, Runs, Skipped, Summary, SyncError, SyncOptions, sync};
 use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::commands::Outcome;
 use crate::output::{self, Ended};
-use crate::report::{changes, name};
-use crate::runner::options;
+use crate::report::{changes, fate, name};
+use crate::runner::{MergeRules, options};
 use crate::vault::FolderArguments;
 
 /// Arguments of `atlas status`.
@@ -27,6 +27,8 @@ pub(crate) struct Arguments {
     /// Fail if no host has synced the vault for an hour
     #[arg(long)]
     check: bool,
+    #[command(flatten)]
+    merges: MergeRules,
 }
 
 /// The age of the last sync from which a vault counts as stale.
@@ -58,7 +60,9 @@ struct Waiting {
     to_folder: Changes,
     /// The files of both, by path; at most a thousand.
     changed: Vec<Changed>,
-    /// Paths that changed on both sides.
+    /// Paths that changed on both sides, and would be merged.
+    merged: Vec<Merged>,
+    /// Others that changed on both sides, and would become conflict copies.
     conflicts: Vec<Conflicted>,
     /// Conflict copies that a person should resolve.
     copies: Vec<String>,
@@ -70,7 +74,8 @@ struct Waiting {
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
     let location = arguments.folder.find(None, None)?;
-    let options = SyncOptions { dry_run: true, ..options(&location, Timestamp::now())? };
+    let merge = arguments.merges.are_merged();
+    let options = SyncOptions { dry_run: true, merge, ..options(&location, Timestamp::now())? };
     let runs = Runs::of(&options.state);
     let (waiting, running) = match sync(&location.open()?, &options, Arc::new(())).await {
         Ok(summary) => (Some(Waiting::of(summary)), false),
@@ -107,8 +112,8 @@ impl Waiting {
     }
 
     fn of(summary: Summary) -> Self {
-        let Summary { generation, pushed, pulled, changed, conflicts, copies, skipped, .. } = summary;
-        Self { generation, to_mirror: pushed, to_folder: pulled, changed, conflicts, copies, skipped }
+        let Summary { generation, pushed, pulled, changed, merged, conflicts, copies, skipped, .. } = summary;
+        Self { generation, to_mirror: pushed, to_folder: pulled, changed, merged, conflicts, copies, skipped }
     }
 }
 
@@ -132,7 +137,12 @@ fn print(status: &Status) {
         waiting.conflicts.len()
     ));
     name("", &waiting.changed, waiting.to_mirror.sum() + waiting.to_folder.sum());
-    waiting.conflicts.iter().for_each(|one| output::line(format_args!("changed on both sides: {}", one.path)));
+    for Merged { path, .. } in &waiting.merged {
+        output::line(format_args!("changed on both sides: {path}; its changes do not meet, so they are merged"));
+    }
+    for one in &waiting.conflicts {
+        output::line(format_args!("changed on both sides: {}; {}", one.path, fate(one)));
+    }
     waiting.copies.iter().for_each(|copy| output::line(format_args!("look at the copy: {copy}")));
     waiting.skipped.iter().for_each(|skipped| output::line(format_args!("left out: {skipped}")));
 }

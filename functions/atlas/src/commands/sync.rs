@@ -67,7 +67,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         runner.location.tell_store();
     }
     let Some(seconds) = arguments.watch else {
-        let mirror = location.open()?;
+        let mirror = runner.open().await?;
         let phases = Phases::over(bar::start(arguments.json));
         let summary = tokio::select! {
             summary = runner.run(&mirror, phases.clone()) => summary,
@@ -126,7 +126,7 @@ async fn watched(
 ) -> Result<Summary, Box<dyn Error>> {
     let mirror = match mirror {
         Some(mirror) => mirror,
-        None => mirror.insert(runner.location.open()?),
+        None => mirror.insert(runner.open().await?),
     };
     runner.run(mirror, progress).await
 }

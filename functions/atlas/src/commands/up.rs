@@ -70,6 +70,18 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let folder = location.folder()?;
     newcomer::check(&location)?;
     location.tell_remembered();
+    let runner = Runner {
+        location: &location,
+        rules: &arguments.rules,
+        rclone: arguments.rules.rclone()?,
+        dry_run: false,
+        checksum: false,
+        repair: false,
+        message: None,
+        is_watching: true,
+    };
+    // A store that cannot be opened is told to whom alerts go.
+    runner.open().await?;
     let clients = ClientList::of(&location.state()?);
     // The synced vault is served, whatever vault the configuration has first.
     let synced = ("ATLAS_VAULT".to_owned(), location.vault.value.to_string());
@@ -89,16 +101,6 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let vault = app.atlas.vault(None)?;
     let mirror = vault.mirror.clone();
     tokio::spawn(app_requests::answer(mirror.clone(), vault.id.clone(), vault.app.clone()));
-    let runner = Runner {
-        location: &location,
-        rules: &arguments.rules,
-        rclone: arguments.rules.rclone()?,
-        dry_run: false,
-        checksum: false,
-        repair: false,
-        message: None,
-        is_watching: true,
-    };
     let (stop, stopped) = watch::channel(false);
     // Started again, it answers from the published vault while the first sync runs.
     let serving = tokio::spawn(server.run(until(stopped.clone())));
@@ -203,6 +205,7 @@ fn print_changes(summary: &Summary, time: Option<&str>, skipped: &mut Vec<String
     now.iter().filter(|one| !skipped.contains(one)).for_each(output::note);
     *skipped = now;
     report::texts(summary);
+    report::links(summary);
     report::conflicts(summary);
     report::waiting(summary);
 }

@@ -100,7 +100,7 @@ impl Naming {
     }
 }
 
-/// The `notes` whose text contains a name of one of `namings`, with their texts.
+/// The `notes` whose text contains a name of one of `namings`, with their texts, which may be too long to find all their links.
 pub async fn naming(
     index: &Index,
     notes: BTreeMap<DocumentRef, VaultPath>,
@@ -127,7 +127,6 @@ pub async fn naming(
     let mut naming = Vec::new();
     for ((document, path), text) in notes.into_iter().zip(texts) {
         if has_name(&text) {
-            check_length(&path, &text)?;
             naming.push((document, path, text));
         }
     }

@@ -1,5 +1,7 @@
 //! Moves of files: each gets another path, and the links that a move would break are updated, all in one commit. Files
-//! can swap their paths.
+//! can swap their paths. Where somebody else has moved the files, only the links are left to update.
+
+pub mod made;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -20,6 +22,8 @@ use crate::read::links::{self, Naming};
 use crate::read::notes::{self, Found};
 use crate::write::batch::{Batch, NewDocument};
 
+use made::Made;
+
 /// Most notes whose links are rewritten at once.
 pub const MAX_NOTES: usize = 4000;
 
@@ -36,6 +40,8 @@ pub struct Moving<'a> {
     pub update_links: bool,
     /// Whether a file at a new path may go to the trash.
     pub overwrite: bool,
+    /// How the files came to their new paths, if they are there already.
+    pub made: Option<Made>,
 }
 
 /// The result of one move.
@@ -75,6 +81,23 @@ struct Rewritten {
     meant: Vec<VaultPath>,
 }
 
+/// The notes whose links are rewritten.
+#[derive(Default)]
+struct Relinks {
+    /// The new texts of moved notes, by index.
+    own: Vec<Option<Relinked>>,
+    others: Vec<Rewritten>,
+    /// Why notes keep links that moves have broken already.
+    left: Vec<Error>,
+}
+
+/// The moves, as links see them.
+struct Seen {
+    moves: Moves,
+    /// For notes that may be newer than the moves.
+    for_newer: Option<Moves>,
+}
+
 impl Moving<'_> {
     /// The files at both ends of each move, or why it is impossible; in order.
     pub async fn ends(&self, head: &Snapshot) -> Result<Vec<Result<Ends, Error>>, Error> {
@@ -110,9 +133,9 @@ impl Moving<'_> {
     pub async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>, ends: Vec<Ends>) -> Result<Plan<'h>, Error> {
         let now = self.context.now;
         let mut batch = Batch::on(head, self.context);
-        let (own, others) = match self.update_links {
+        let Relinks { own, others, .. } = match self.update_links {
             true => self.rewritten(head, &ends).await?,
-            false => (ends.iter().map(|_| None).collect(), Vec::new()),
+            false => Relinks { own: ends.iter().map(|_| None).collect(), ..Relinks::default() },
         };
         let mut backlinks: BTreeMap<&VaultPath, usize> = BTreeMap::new();
         for meant in others.iter().flat_map(|other| &other.meant) {
@@ -150,11 +173,7 @@ impl Moving<'_> {
     }
 
     /// The moved notes whose own links are rewritten, by index, and other notes with rewritten links.
-    async fn rewritten(
-        &self,
-        head: &Arc<Snapshot>,
-        ends: &[Ends],
-    ) -> Result<(Vec<Option<Relinked>>, Vec<Rewritten>), Error> {
+    async fn rewritten(&self, head: &Arc<Snapshot>, ends: &[Ends]) -> Result<Relinks, Error> {
         let naming = Naming::of(self.ways.iter().map(|(from, _)| from), head.segments().len());
         let probes = naming.probes();
         let want = Want { names: true, probes: &probes, ..Want::default() };
@@ -168,7 +187,11 @@ impl Moving<'_> {
             self.ways.iter().map(|(_, to)| fold(to.file_name())).collect(),
         ];
         let names = self.ways.iter().zip(ends).flat_map(own).chain(old.iter().chain(&new).cloned()).collect();
-        let files = links::files_named(&index, &names)?;
+        let mut files = links::files_named(&index, &names)?;
+        if self.made.is_some() {
+            // The moves say where they are.
+            self.ways.iter().for_each(|(_, to)| files.remove(to));
+        }
         let mut allowed = naming.allowed(&index)?;
         let mut namings = vec![naming];
         // After the move, a link to another file with a new name could mean the moved one.
@@ -184,31 +207,57 @@ impl Moving<'_> {
             allowed.extend(naming.allowed(&Index::fetch(self.context.view(head.clone()), want).await?)?);
             namings.push(naming);
         }
-        let gone = |path: &VaultPath| self.ways.iter().any(|(from, to)| path == from || self.overwrite && path == to);
-        allowed.retain(|_, path| !gone(path));
+        let is_gone = self.overwrite || self.made.is_some();
+        let gone: HashSet<&VaultPath> =
+            self.ways.iter().flat_map(|(from, to)| [Some(from), Some(to).filter(|_| is_gone)]).flatten().collect();
+        allowed.retain(|_, path| !gone.contains(path));
         let moves = Moves::new(self.ways.iter().cloned(), files);
+        let for_newer = self.made.as_ref().map(|_| moves.only_broken());
+        let seen = Seen { moves, for_newer };
         let naming = links::naming(&index, allowed, &namings).await?;
-        let texts = self.reworded(head, &index, naming, before.as_deref(), &moves).await?;
-        let mut own_texts = Vec::with_capacity(ends.len());
+        let mut relinks = self.reworded(head, &index, naming, before.as_deref(), &seen).await?;
         for ((from, to), Ends { from: found, .. }) in self.ways.iter().zip(ends) {
             let text = std::str::from_utf8(&found.text).ok().filter(|_| has_links(from));
-            text.map_or(Ok(()), |text| links::check_length(from, text.as_bytes()))?;
-            let relinked = text.map(|text| relink(text, from, &moves)).transpose().map_err(unlinkable)?.flatten();
+            let here = if self.made.is_some() { to } else { from };
+            let relinked = text.map_or(Ok(None), |text| relinked(text, from, here, self.seen_by(found, &seen)));
+            let relinked = self.settled(relinked, &mut relinks.left)?;
             let earlier = match (&before, text) {
                 (Some(before), Some(text)) => {
                     let earlier = notes::find(before, to.as_str(), |_| true).await?;
-                    earlier.and_then(|earlier| as_it_was(text, &earlier.text, from, &moves))
+                    earlier.and_then(|earlier| as_it_was(text, &earlier.text, from, &seen.moves))
                 }
                 _ => None,
             };
-            own_texts.push(earlier.or(relinked));
+            relinks.own.push(earlier.or(relinked));
         }
-        Ok((own_texts, texts))
+        Ok(relinks)
+    }
+
+    /// The moves for a note.
+    fn seen_by<'s>(&self, note: &Found, seen: &'s Seen) -> &'s Moves {
+        let may_be_newer = self.made.as_ref().is_some_and(|made| made.may_be_older_than(note));
+        seen.for_newer.as_ref().filter(|_| may_be_newer).unwrap_or(&seen.moves)
+    }
+
+    /// A note whose links cannot be rewritten stops moves that can still be left.
+    fn settled(
+        &self,
+        relinked: Result<Option<Relinked>, Error>,
+        left: &mut Vec<Error>,
+    ) -> Result<Option<Relinked>, Error> {
+        match relinked {
+            Err(error) if self.made.is_some() => {
+                left.push(error);
+                Ok(None)
+            }
+            relinked => relinked,
+        }
     }
 
     /// The vault before the commit that made the opposite moves, if there was one.
     async fn before(&self, ends: &[Ends]) -> Result<Option<Arc<Snapshot>>, Error> {
-        let Some(generation) = ends.first().map(|ends| ends.from.generation) else { return Ok(None) };
+        let first = ends.first().filter(|_| self.made.is_none());
+        let Some(generation) = first.map(|ends| ends.from.generation) else { return Ok(None) };
         if generation <= 1 || ends.iter().any(|ends| ends.from.generation != generation) {
             return Ok(None);
         }
@@ -226,24 +275,26 @@ impl Moving<'_> {
         index: &Index,
         naming: Vec<(DocumentRef, VaultPath, Bytes)>,
         before: Option<&Snapshot>,
-        moves: &Moves,
-    ) -> Result<Vec<Rewritten>, Error> {
+        seen: &Seen,
+    ) -> Result<Relinks, Error> {
         let mut candidates = Vec::new();
         for (document, path, text) in naming {
             let Ok(written) = std::str::from_utf8(&text) else { continue };
             self.context.work.check()?;
-            let relinked = relink(written, &path, moves).map_err(unlinkable)?;
-            if relinked.is_some() || before.is_some() {
+            let relinked = relinked(written, &path, &path, &seen.moves);
+            if relinked.is_err() && self.made.is_none() {
+                relinked?;
+            } else if before.is_some() || !matches!(relinked, Ok(None)) {
                 candidates.push((document, path, text, relinked));
             }
         }
-        let count = candidates.iter().filter(|(.., relinked)| relinked.is_some()).count();
+        let count = candidates.iter().filter(|(.., relinked)| !matches!(relinked, Ok(None))).count();
         if count > MAX_NOTES {
             return Err(links::too_many(&format!("{count} notes link to it; at most {MAX_NOTES} of them")));
         }
         let places = candidates.iter().map(|(document, _, text, _)| (*document, text.clone())).collect();
         let found = links::found(head, index, places).await?;
-        let notes: Vec<(VaultPath, Found, Option<Relinked>)> =
+        let notes: Vec<(VaultPath, Found, Result<Option<Relinked>, Error>)> =
             candidates.into_iter().zip(found).map(|((_, path, _, relinked), was)| (path, was, relinked)).collect();
         let earlier = match before {
             // Another commit changed the note since.
@@ -259,20 +310,30 @@ impl Moving<'_> {
             }
             None => Vec::new(),
         };
-        let mut rewritten = Vec::new();
+        let mut relinks = Relinks::default();
         let mut earlier = earlier.into_iter();
-        for (path, was, relinked) in notes {
-            let earlier = earlier
-                .next()
-                .flatten()
-                .and_then(|earlier| as_it_was(std::str::from_utf8(&was.text).ok()?, &earlier.text, &path, moves));
+        for (path, was, mut rewritten) in notes {
+            let text = std::str::from_utf8(&was.text).unwrap_or_default();
+            let moves = self.seen_by(&was, seen);
+            if !std::ptr::eq(moves, &seen.moves) {
+                rewritten = relinked(text, &path, &path, moves);
+            }
+            let relinked = self.settled(rewritten, &mut relinks.left)?;
+            let earlier = earlier.next().flatten();
+            let earlier = earlier.and_then(|earlier| as_it_was(text, &earlier.text, &path, moves));
             if let Some(Relinked { text, meant }) = earlier.or(relinked) {
                 self.context.check(Access::Write, &path)?;
-                rewritten.push(Rewritten { path, was, text, meant });
+                relinks.others.push(Rewritten { path, was, text, meant });
             }
         }
-        Ok(rewritten)
+        Ok(relinks)
     }
+}
+
+/// The note that was at `path` before the moves, and is at `here` now, with its links rewritten.
+fn relinked(text: &str, path: &VaultPath, here: &VaultPath, moves: &Moves) -> Result<Option<Relinked>, Error> {
+    links::check_length(here, text.as_bytes())?;
+    relink(text, path, moves).map_err(|error| unlinkable(Unlinkable { note: here.clone(), ..error }))
 }
 
 /// The earlier version of the note at `path`, if its links are correct after the moves and nothing else differs: a move

@@ -10,7 +10,7 @@ use object_store::ObjectStore;
 use object_store::memory::InMemory;
 
 use super::{Files, Host, agent_puts, at, at_beginning, done, files, pulled};
-use crate::{Phase, Summary};
+use crate::{Phase, Summary, set_aside_of};
 
 const NOTE: &str = "---\nstatus: open\ntags: [a]\n---\n# One\n\nfirst\n\n# Two\n\nsecond\n\n# Three\n\nthird\n";
 
@@ -105,6 +105,7 @@ async fn a_dry_run_names_what_it_would_merge() {
     let before = host.mirror().head().await.unwrap().generation();
     let summary = host.sync_as(|options| options.dry_run = true).await.unwrap();
     assert_eq!((merged(&summary), summary.conflicts.len()), (vec!["a.md"], 0));
+    assert_eq!(summary.merged[0].text, both().into_bytes());
     assert_eq!((done(&summary), pulled(&summary)), ((0, 1, 0), (0, 1, 0)));
     assert_eq!(host.mirror().head().await.unwrap().generation(), before);
     assert_eq!(files(host.vault.root())["a.md"], person().into_bytes());
@@ -166,6 +167,9 @@ async fn a_sync_that_is_killed_between_its_commits_is_completed_by_the_next_one(
     let between = host.mirrored().await;
     assert_eq!(between["a.md"], agent().into_bytes(), "what the agent wrote stays where it was");
     assert!(between.values().any(|text| *text == person().into_bytes()), "the mirror has both versions");
+    let head = host.mirror().head().await.unwrap();
+    assert_eq!(set_aside_of(&head, "a.md").await.unwrap().len(), 1);
+    assert_eq!(set_aside_of(&head, "b.md").await.unwrap(), []);
     let summary = host.sync().await.unwrap();
     assert_eq!((merged(&summary), summary.conflicts.len()), (vec!["a.md"], 0));
     let folder = agree(&host).await;

@@ -90,8 +90,13 @@ impl Operation for MoveAttachment {
         let message =
             arguments.message.as_ref().map_or_else(|| format!("moved from {from}"), |why| why.as_str().to_owned());
         let (from_path, to_path) = (from.as_str().to_owned(), to.as_str().to_owned());
-        let moving =
-            Moving { context, ways: vec![(from, to)], update_links: arguments.update_references, overwrite: false };
+        let moving = Moving {
+            context,
+            ways: vec![(from, to)],
+            update_links: arguments.update_references,
+            overwrite: false,
+            made: None,
+        };
         let change = AttachmentMove { moving };
         let done = commit::commit(context, &Self::INFO, Some(&message), &change).await?;
         let (MovedAttachment { sha256, references, at }, generation) = done.made().ok_or_else(nothing_moved)?;

@@ -117,7 +117,7 @@ impl Operation for BulkMoveNotes {
         }
         let message = arguments.message.as_ref().map(Message::as_str);
         let way = BulkOptions { context, operation: &Self::INFO, message, dry_run: arguments.dry_run };
-        let moving = Moving { context, ways, update_links: arguments.update_backlinks, overwrite: false };
+        let moving = Moving { context, ways, update_links: arguments.update_backlinks, overwrite: false, made: None };
         let Answer { value: report, generation } = way.run(&MovingAll(moving)).await?;
         let total_backlinks_updated = report.results.iter().filter_map(|item| item.backlinks_updated).sum();
         Ok(Answer { value: Output { report, total_backlinks_updated }, generation })

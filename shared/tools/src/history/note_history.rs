@@ -8,15 +8,14 @@ use atlas_ops::arguments::{Bounded, Given, ReadPath};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes;
-use atlas_segment::{Kind, Record};
+use atlas_segment::Kind;
 use atlas_vault::VaultPath;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::changed_file::MAX_COMPARED;
 use crate::history::commit;
-use crate::history::renames::renames;
+use crate::history::renames;
 
 /// Most changes of a commit in which an earlier path is looked for.
 const MAX_CHANGES: u64 = 500;
@@ -173,9 +172,6 @@ async fn moved_from(
     let Some(before) = context.vault.mirror.at(after.generation().saturating_sub(1)).await? else { return Ok(None) };
     let changed = commit::changed(context, Some(&before), after, false, MAX_CHANGES).await?;
     let paths: Vec<&str> = changed.paths.iter().map(String::as_str).collect();
-    let wants = |record: &Record| record.blob.is_none() && record.bytes <= MAX_COMPARED;
-    let now = notes::find_all(after, &paths, wants).await?;
-    let was = notes::find_all(&before, &paths, wants).await?;
-    let from = renames(&paths, &was, &now).get(path).map(|from| (*from).to_owned());
+    let from = renames::moved(&before, after, &paths).await?.from.get(path).map(|from| (*from).to_owned());
     Ok(from.map(|from| (from, before)))
 }

@@ -124,7 +124,7 @@ impl Pair<'_> {
             Some(before) => notes::find_all(before, paths, wants).await?,
             None => paths.iter().map(|_| None).collect(),
         };
-        let moves = renames(paths, &was, &now);
+        let moves = renames(paths, &was, &now).from;
         let left: BTreeSet<&str> = moves.values().copied().collect();
         let thrown = self.thrown(paths, &was, &now).await?;
         let was_of = |path: &str| was.get(paths.iter().position(|one| *one == path)?)?.as_ref();

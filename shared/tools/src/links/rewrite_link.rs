@@ -190,6 +190,7 @@ impl Rewriting<'_> {
         for (document, path, text) in links::naming(&index, allowed, &[naming]).await? {
             let Ok(note) = std::str::from_utf8(&text) else { continue };
             self.context.work.check()?;
+            links::check_length(&path, &text)?;
             if let Some(relinked) = retarget.rewrite(note, &path).map_err(unlinkable)?.filter(|new| new.text != note) {
                 self.context.check(Access::Write, &path)?;
                 bytes += relinked.text.len();

@@ -108,6 +108,7 @@ impl Operation for MoveNote {
                 ways: vec![(from, to)],
                 update_links: arguments.update_backlinks,
                 overwrite: arguments.overwrite_target,
+                made: None,
             },
             condition: Condition::of_existing(arguments.if_match.as_ref())?,
         };

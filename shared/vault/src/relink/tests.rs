@@ -51,6 +51,22 @@ fn a_link_is_rewritten_as_it_was_written() {
 }
 
 #[test]
+fn in_a_note_that_may_be_newer_than_the_move_only_broken_links_are_rewritten() {
+    let files = ["Old.md", "x/New.md", "n.md"];
+    let moved = moved(&files, "Old.md", "New.md");
+    // `New` is the moved note from now on.
+    let text = "[[Old]] [[New]] [[Nowhere]]";
+    assert_eq!(relinked(text, "n.md", &moved), "[[New]] [[x/New]] [[Nowhere]]");
+    assert_eq!(relinked(text, "n.md", &moved.only_broken()), "[[New]] [[New]] [[Nowhere]]");
+    // In the moved note itself.
+    let moved = Moves::new(
+        [(path("a/n.md"), path("b/n.md"))],
+        ["a/n.md", "a/x.md", "b/x.md", "a/y.md"].map(path).into_iter().collect(),
+    );
+    assert_eq!(relinked("[[./x]] [[./y]]", "a/n.md", &moved.only_broken()), "[[./x]] [[../a/y]]");
+}
+
+#[test]
 fn what_is_no_link_to_it_stays() {
     let moved = moved(&["Old.md", "n.md", "Other.md"], "Old.md", "New.md");
     for text in [
