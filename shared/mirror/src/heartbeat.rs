@@ -1,49 +1,14 @@
-//! The time of the last sync, for readers who see only the mirror.
-
-use std::time::Duration;
+//! Records when the vault was synced, and reads it.
 
 use bytes::Bytes;
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use tokio::sync::Mutex;
-use tokio::time::Instant;
+use serde::Serialize;
 
 use crate::error::MirrorError;
+use crate::last_sync::{Heartbeat, Told};
 use crate::mirror::Mirror;
 
 /// Its name below `state/`.
 const SYNCED: &str = "synced";
-/// The shortest time between two heartbeats, in seconds.
-const STRETCH: i64 = 5 * 60;
-/// How long a process keeps what it read, for [`Mirror::synced_lately`].
-const KEPT: Duration = Duration::from_secs(60);
-
-/// What the store last said of the last sync, and when.
-pub(crate) type Kept = Mutex<Option<Told>>;
-type Told = (Instant, Option<Heartbeat>);
-
-/// What was read lately.
-fn lately(kept: &Option<Told>) -> Option<&Option<Heartbeat>> {
-    kept.as_ref().filter(|(at, _)| at.elapsed() < KEPT).map(|(_, beat)| beat)
-}
-
-/// A completed sync, as stored: JSON.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Heartbeat {
-    /// When it began, by its host's clock.
-    pub time: Timestamp,
-    /// The newest generation then; 0 if there was none.
-    pub generation: u64,
-}
-
-impl Heartbeat {
-    /// Whether to write it, after the one of the sync at `before`.
-    #[must_use]
-    pub fn is_due(&self, before: Option<Timestamp>) -> bool {
-        let stretch = |time: Timestamp| time.as_second().div_euclid(STRETCH);
-        before.is_none_or(|before| stretch(before) != stretch(self.time))
-    }
-}
 
 impl Mirror {
     /// Records that the vault was synced.
@@ -69,7 +34,7 @@ impl Mirror {
     pub async fn synced(&self) -> Result<Option<Heartbeat>, MirrorError> {
         let mut kept = self.shared.synced.lock().await;
         let beat = self.get_state(SYNCED).await?;
-        *kept = Some((Instant::now(), beat.clone()));
+        *kept = Some(Told::now(beat.clone()));
         Ok(beat)
     }
 
@@ -77,36 +42,20 @@ impl Mirror {
     /// be read.
     pub async fn synced_lately(&self) -> Option<Heartbeat> {
         let mut kept = self.shared.synced.lock().await;
-        if let Some(beat) = lately(&kept) {
-            return beat.clone();
+        if let Some(told) = kept.as_ref().filter(|told| told.is_recent()) {
+            return told.beat.clone();
         }
         let beat = self.get_state(SYNCED).await.unwrap_or_else(|error| {
             tracing::debug!(%error, "the last sync is not known");
             None
         });
-        *kept = Some((Instant::now(), beat.clone()));
+        *kept = Some(Told::now(beat.clone()));
         beat
     }
 
     /// The same without any request: [`None`] too if it was not read lately.
     pub fn synced_kept(&self) -> Option<Heartbeat> {
-        lately(&*self.shared.synced.try_lock().ok()?).cloned().flatten()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_is_written_once_in_five_minutes_however_often_the_vault_is_synced() {
-        let mut before = None;
-        let mut written = 0;
-        for second in (0..3600).step_by(10) {
-            let beat = Heartbeat { time: Timestamp::from_second(1_700_000_000 + second).unwrap(), generation: 1 };
-            written += u32::from(beat.is_due(before));
-            before = Some(beat.time);
-        }
-        assert!((12..=13).contains(&written), "{written}");
+        let kept = self.shared.synced.try_lock().ok()?;
+        kept.as_ref().filter(|told| told.is_recent())?.beat.clone()
     }
 }

@@ -13,7 +13,7 @@
 //! - [`location`]: stores by URL; `variables`: S3's environment variables; `s3`: connecting to S3; `s3_client`: the
 //!   HTTP client; `s3_answer`: the meaning of S3's errors; [`secrets`]: masks secrets in settings.
 //! - [`probe`]: whether a store is safe to write to.
-//! - `heartbeat`: the time of the last sync. `exchanged`: the last exchange with another memory.
+//! - `last_sync`: the time of the last sync, which `heartbeat` records and reads. `exchanged`: the last exchange with another memory.
 //! - [`store`]: requests with limits on time, size and tries; `body`: the bodies of answers; `failure`: why one failed;
 //!   [`counters`]: their cost.
 //! - [`mirror`]: opening a mirror; `head`, `newest` and `read`: the newest generation, strongly consistent; `history`:
@@ -55,6 +55,7 @@ mod history;
 pub mod id;
 pub mod inspect;
 pub mod keys;
+mod last_sync;
 mod loaded_model;
 pub mod location;
 pub mod manifest;
@@ -89,10 +90,10 @@ pub use collect::{Collected, Retention};
 pub use commit::Committed;
 pub use error::MirrorError;
 pub use exchanged::Exchanged;
-pub use heartbeat::Heartbeat;
 pub use id::{Hash, Id, SegmentId};
 pub use inspect::Flaw;
 pub use keys::{BlobKey, VaultId};
+pub use last_sync::Heartbeat;
 pub use manifest::Manifest;
 pub use mirror::{Mirror, Options};
 pub use models::StoredModelInfo;

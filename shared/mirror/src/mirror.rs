@@ -12,8 +12,8 @@ use crate::cache::{Forgotten, PartCache};
 use crate::counters::Counts;
 use crate::error::MirrorError;
 use crate::head::Head;
-use crate::heartbeat;
 use crate::keys::{InvalidKey, Keys, VaultId};
+use crate::last_sync::Told;
 use crate::loaded_model::LoadedModel;
 use crate::probe::probe_conditional_writes;
 use crate::snapshot::{Reader, Snapshot, State};
@@ -51,7 +51,8 @@ pub(crate) struct Shared {
     pub(crate) head: Mutex<Option<Head>>,
     /// Whose turn it is to commit, in this process.
     pub(crate) turn: tokio::sync::Mutex<()>,
-    pub(crate) synced: heartbeat::Kept,
+    /// What the store last said of the last sync.
+    pub(crate) synced: tokio::sync::Mutex<Option<Told>>,
     /// Set once the store has passed the test of its conditional writes.
     is_fit: OnceCell<()>,
     /// Whether the store refused to be written to when it was asked last.
@@ -74,7 +75,7 @@ impl Mirror {
             cache,
             head: Mutex::new(None),
             turn: tokio::sync::Mutex::new(()),
-            synced: heartbeat::Kept::default(),
+            synced: tokio::sync::Mutex::default(),
             is_fit: OnceCell::new(),
             refuses: AtomicBool::new(false),
             model: Mutex::new(None),
