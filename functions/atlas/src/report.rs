@@ -105,7 +105,7 @@ pub(crate) fn conflicts(summary: &Summary) {
     }
 }
 
-/// What the next sync does to a path that both sides changed.
+/// The fate of a path that both sides changed, in the next sync.
 pub(crate) fn fate(conflict: &Conflicted) -> String {
     let fate = match conflict.is_folder {
         true => "a folder has its name, so the file gets the name of a conflict copy",

@@ -53,7 +53,7 @@ pub(crate) struct SyncRules {
     alerts: AlertRules,
 }
 
-/// What happens to files that both sides changed.
+/// The treatment of files that both sides changed.
 #[derive(Debug, Args)]
 pub(crate) struct MergeRules {
     /// Of files that both sides changed, merge those whose changes do not meet; or keep both versions of all

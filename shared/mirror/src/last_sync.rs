@@ -29,7 +29,7 @@ impl Heartbeat {
     }
 }
 
-/// What the store said of the last sync.
+/// The store's answer to a question for the last sync.
 #[derive(Debug)]
 pub(crate) struct Told {
     at: Instant,
@@ -37,7 +37,7 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// What it says now.
+    /// An answer of this moment.
     pub(crate) fn now(beat: Option<Heartbeat>) -> Self {
         Self { at: Instant::now(), beat }
     }

@@ -51,7 +51,7 @@ pub(crate) struct Shared {
     pub(crate) head: Mutex<Option<Head>>,
     /// Whose turn it is to commit, in this process.
     pub(crate) turn: tokio::sync::Mutex<()>,
-    /// What the store last said of the last sync.
+    /// The store's last answer to a question for the last sync.
     pub(crate) synced: tokio::sync::Mutex<Option<Told>>,
     /// Set once the store has passed the test of its conditional writes.
     is_fit: OnceCell<()>,

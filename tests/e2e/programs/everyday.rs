@@ -172,7 +172,7 @@ fn what_both_sides_changed_is_in_the_diff() {
     let fate = "the mirror's version becomes a conflict copy, since both sides changed line 3";
     assert!(diff.contains(&format!("boats.md (on both sides: folder -, mirror +; {fate})\n")), "{diff}");
     assert!(diff.contains("-The ferry leaves at noon.\n+The ferry leaves at eight.\n"), "{diff}");
-    // What would be merged is shown once, as the folder would get it.
+    // A merge is shown once, as the folder would get it.
     let merge = "log/monday.md (both sides changed it: a merge, which goes to both; against the folder)\n";
     assert!(diff.contains(merge) && diff.matches("log/monday.md").count() == 1, "{diff}");
     assert!(diff.contains("-# Monday\n+# Monday, the first\n") && !diff.contains("No boats.\n+"), "{diff}");

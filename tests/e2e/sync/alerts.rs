@@ -34,7 +34,7 @@ impl Home {
         command
     }
 
-    /// What was told since the last call: names of events, and messages.
+    /// The events that were told since the last call: their names and messages.
     fn told(&self) -> Vec<(String, String)> {
         let text = fs::read_to_string(&self.told).unwrap_or_default();
         let _ = fs::remove_file(&self.told);

@@ -102,7 +102,7 @@ fn links_stay_unless_that_is_asked_for() {
 fn an_interrupted_sync_leaves_the_links_to_the_next_one() {
     let world = World::new(VaultBuilder::new().note("Harbour.md", HARBOUR).note("log.md", "[[Harbour]]\n"));
     world.rename("Harbour.md", "Port.md");
-    // What is left by a sync that is killed after its commit.
+    // A sync that is killed after its commit leaves this.
     world.sync_with(&[]);
     let summary = world.sync();
     assert_eq!((counts(&summary), world.read("log.md")), ([1, 1, 1], "[[Port]]\n".to_owned()));

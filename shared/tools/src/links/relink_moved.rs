@@ -97,7 +97,7 @@ impl Operation for RelinkMoved {
     }
 }
 
-/// What a person moved.
+/// The files that a person moved.
 struct Moves {
     ways: Vec<(VaultPath, VaultPath)>,
     made: Made,
