@@ -25,6 +25,8 @@ use crate::{links, response, words};
 
 /// Most bytes of a note on a page.
 const PART: usize = 100_000;
+/// Largest note whose links are followed, in bytes: to know what they mean, all of it is read.
+const MAX_LINKED: u64 = 2_000_000;
 /// Most notes that a note shows within itself.
 const MAX_EMBEDS: usize = 10;
 /// Most notes that results of queries name and that are looked for, in all and in one call.
@@ -64,8 +66,15 @@ async fn show(visit: &Visit, path: &str, with_pictures: bool) -> Response {
     };
     let path = note.text("path");
     let text = with_results(&note);
-    let (surroundings, around) =
-        future::join(surroundings(visit, path, text, with_pictures), Around::of(visit, path)).await;
+    let is_long = note.number("bytes") > MAX_LINKED;
+    let surroundings = async {
+        match is_long {
+            true => Surroundings { with_pictures, is_part: true, ..Surroundings::default() },
+            false => surroundings(visit, path, text, with_pictures).await,
+        }
+    };
+    let (surroundings, around) = future::join(surroundings, Around::of(visit, path)).await;
+    let offset = visit.number("offset").unwrap_or_default();
     let shown = markdown::show(text, &surroundings);
     let content = html! {
         @if let Some(generation) = generation {
@@ -77,6 +86,8 @@ async fn show(visit: &Visit, path: &str, with_pictures: bool) -> Response {
                 // Many notes begin with their own name as a heading.
                 h1 class=[begins_with_name(path, &shown).then_some("hidden")] { (links::name(path)) }
                 (properties(&note["frontmatter"], &surroundings.targets))
+                @if is_long { p.hint { "A long note: its links are not followed here." } }
+                @if offset > 0 { p.hint { "From byte " (offset) " of " (words::bytes(note.number("bytes"))) ". " a href=(links::note(path)) { "From the beginning" } } }
                 @if shown.pictures > 0 { (pictures(visit, path, &shown)) }
                 (shown.html)
                 @if let Some(next) = note.get("next_offset").and_then(Value::as_u64) {

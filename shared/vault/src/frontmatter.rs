@@ -38,6 +38,15 @@ pub(crate) fn fences(text: &str, start: usize) -> Option<(Range<usize>, usize)> 
     None
 }
 
+/// The block at the start of a note. Reads no more of the text than that.
+#[must_use]
+pub fn of(text: &str) -> Option<Frontmatter> {
+    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let (_, body_start) = fences(text, start)?;
+    let head = text.get(..body_start)?;
+    find(head, start, &Lines::new(head))
+}
+
 /// A note's `title` property, trimmed; `None` if it is missing or empty. Parses no more than the frontmatter.
 #[must_use]
 pub fn title(text: &str) -> Option<String> {

@@ -45,6 +45,19 @@ pub enum Asked {
     },
 }
 
+/// Whether a note may have queries: most have none, and need not be parsed.
+#[must_use]
+pub fn may_be_in(text: &str) -> bool {
+    let begins = |rest: &str, word: &str| rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+    let in_code = text.match_indices(['`', '~']).any(|(at, sign)| {
+        let rest = text.get(at + sign.len()..).unwrap_or_default();
+        // A quote may break the code.
+        let rest = rest.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '>');
+        rest.starts_with('=') || ["$=", "dataview", "base"].iter().any(|word| begins(rest, word))
+    });
+    in_code || text.match_indices('.').any(|(at, _)| begins(text.get(at + 1..).unwrap_or_default(), "base"))
+}
+
 /// The queries of a note in the order of its text; `note` is what [`parse`](crate::parse) found in it.
 #[must_use]
 pub fn queries(text: &str, note: &Note) -> Vec<Query> {
@@ -122,6 +135,7 @@ mod tests {
 
     fn found(text: &str) -> Vec<(&str, u32, Asked)> {
         let queries = queries(text, &parse(text));
+        assert!(queries.is_empty() || may_be_in(text), "{text}");
         queries.into_iter().map(|query| (text.get(query.range).unwrap(), query.line, query.asked)).collect()
     }
 

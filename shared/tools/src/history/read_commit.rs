@@ -19,6 +19,9 @@ use crate::changed_file::{Change, ChangedFile, MAX_COMPARED, diff, text};
 use crate::history::commit::{self, Commit, is_zero};
 use crate::history::renames::renames;
 
+/// Most files of a commit that are listed: of more, as a first publication has them, only the number is told.
+const MAX_LISTED: u64 = 10_000;
+
 /// Most files of a commit that are looked at for the earlier path of one.
 const MAX_COMPARED_FILES: usize = 500;
 
@@ -78,7 +81,7 @@ impl Operation for ReadCommit {
             1 => None,
             _ => Some(mirror.at(generation.saturating_sub(1)).await?.ok_or_else(missing)?),
         };
-        let changed = commit::changed(context, before.as_deref(), &after, newest.value.is_whole(), u64::MAX).await?;
+        let changed = commit::changed(context, before.as_deref(), &after, newest.value.is_whole(), MAX_LISTED).await?;
         if changed.is_hidden() {
             return Err(missing());
         }
@@ -89,8 +92,11 @@ impl Operation for ReadCommit {
             Some(path) => {
                 // A file that moved is known by both paths.
                 let is_small = changed.paths.len() <= MAX_COMPARED_FILES;
-                let looked_at = paths.filter(|one| is_small || *one == path.as_str());
-                let mut files = pair.files(&looked_at.collect::<Vec<_>>()).await?;
+                let mut looked_at: Vec<&str> = paths.filter(|one| is_small || *one == path.as_str()).collect();
+                if changed.uncounted > 0 {
+                    looked_at.push(path.as_str());
+                }
+                let mut files = pair.files(&looked_at).await?;
                 files.retain(|file| file.path == path.as_str());
                 let value = Output { commit, files, more_files: 0 };
                 return Ok(Answer { value, generation: newest.generation });

@@ -147,7 +147,7 @@ impl Parts {
     /// Like [`of`](Self::of), with text from this range only.
     fn within(self, range: Range<usize>, found: Found, limits: &Limits, taken: usize) -> Result<Output, Error> {
         let frontmatter = self.frontmatter.then(|| {
-            let frontmatter = atlas_vault::parse(&String::from_utf8_lossy(&found.text)).frontmatter;
+            let frontmatter = atlas_vault::frontmatter::of(&String::from_utf8_lossy(&found.text));
             frontmatter.and_then(|frontmatter| frontmatter.properties.ok())
         });
         let json_bytes = room(limits, frontmatter.as_ref().and_then(Option::as_ref)).saturating_sub(taken);

@@ -109,8 +109,12 @@ fn counted<'a>(facts: &'a Facts, root: &Root, samples: usize) -> Result<Vec<(&'a
         let below = facts.below(segment, root)?;
         for column in facts.properties(segment)?.iter() {
             let shown = |document: &u32| below.contains(document) && facts.shows(segment, *document);
-            for (_, value) in column.iter().filter(|(document, _)| shown(document)) {
-                let counted = properties.entry(column.key()).or_default();
+            let mut values = column.iter().filter(|(document, _)| shown(document)).map(|(_, value)| value).peekable();
+            if values.peek().is_none() {
+                continue;
+            }
+            let counted = properties.entry(column.key()).or_default();
+            for value in values {
                 counted.types.insert(PropertyType::of(value));
                 counted.notes += 1;
                 if counted.samples.len() < samples

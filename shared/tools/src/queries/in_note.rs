@@ -13,7 +13,7 @@ use atlas_ops::read::pages::{IndexPages, refused};
 use atlas_ops::read::view::View;
 use atlas_segment::text::decoded;
 use atlas_vault::parse;
-use atlas_vault::queries::{Asked, Query, queries};
+use atlas_vault::queries::{Asked, Query, may_be_in, queries};
 use futures::future::try_join;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -82,6 +82,9 @@ pub(crate) async fn rendered(
     part: Range<usize>,
     room: usize,
 ) -> Result<Rendered, Error> {
+    if !may_be_in(text) {
+        return Ok(Rendered { text: text.get(part).unwrap_or_default().to_owned(), queries: Vec::new() });
+    }
     let (begun, found): (Vec<Query>, Vec<Query>) =
         queries(text, &parse(text)).into_iter().partition(|query| query.range.start < part.start);
     let found: Vec<Query> = found.into_iter().take_while(|query| query.range.start < part.end).collect();
