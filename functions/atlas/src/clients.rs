@@ -118,7 +118,12 @@ impl ClientList {
     pub(crate) fn by_token(&self) -> Clients {
         let list = self.clone();
         let known: Mutex<Option<(Stamp, Arc<Callers>)>> = Mutex::default();
-        Clients::new(move |token| {
+        let named = self.clone();
+        let names = move || {
+            let clients = named.read().unwrap_or_default();
+            clients.into_iter().map(|client| (client.name, client.added)).collect()
+        };
+        let client_of = move |token: &str| {
             let stamp = Stamp::of(&fs::metadata(&list.path).ok()?);
             let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
             let callers = match &*known {
@@ -126,7 +131,8 @@ impl ClientList {
                 _ => known.insert((stamp, Arc::new(list.callers()?))).1.clone(),
             };
             callers.get(&Hash::of(token.as_bytes())).cloned()
-        })
+        };
+        Clients::new(client_of, names)
     }
 
     fn callers(&self) -> Option<Callers> {

@@ -2,10 +2,12 @@
 //! result.
 
 use std::error::Error;
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use atlas_mirror::{Heartbeat, Mirror, MirrorError, Retention};
+use atlas_mirror::{Heartbeat, LeftOut, Mirror, MirrorError, Retention};
 use atlas_sync::{GitSummary, LinkSummary, Progress, Run, Runs, Summary, SyncError, SyncOptions, sync};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
@@ -192,6 +194,7 @@ impl Runner<'_> {
                     tracing::warn!(%error, "the time of this sync could not be recorded in the store");
                 }
                 runs.succeeded(&run);
+                record_left_out(mirror, &options.state, &summary.left_out(began)).await;
                 // Even after a failure, for instance without permission to delete: trying is too expensive for every
                 // run.
                 if options.collect.is_some() {
@@ -282,4 +285,21 @@ async fn take_request(mirror: &Mirror) -> Result<(), MirrorError> {
 fn is_due(runs: &Runs, now: Timestamp) -> bool {
     let age = runs.last_collection().map(|last| now.duration_since(last.time));
     age.is_none_or(|age| age.is_negative() || age.unsigned_abs() >= DAY)
+}
+
+/// The file of the sync state with what was last recorded as left out.
+const LEFT_OUT: &str = "left_out.json";
+
+/// Records in the store what the sync left out, if that differs from what this host recorded last. Without it the sync is no less a success.
+async fn record_left_out(mirror: &Mirror, state: &Path, left_out: &LeftOut) {
+    let files = serde_json::to_vec(&(&left_out.files, left_out.more)).unwrap_or_default();
+    let known = state.join(LEFT_OUT);
+    let is_known = fs::read(&known).map_or(left_out.files.is_empty(), |before| before == files);
+    if is_known {
+        return;
+    }
+    match mirror.record_left_out(left_out).await {
+        Ok(()) => drop(fs::write(&known, &files)),
+        Err(error) => tracing::warn!(%error, "what this sync left out could not be recorded in the store"),
+    }
 }

@@ -11,7 +11,7 @@ pub(crate) mod link_tables;
 pub mod links;
 pub(crate) mod made_facts;
 pub mod merge;
-pub(crate) mod nearest;
+pub mod nearest;
 pub mod network;
 pub mod notes;
 pub mod pages;

@@ -95,23 +95,31 @@ impl IgnoreRules {
         invalid
     }
 
-    /// Whether the rules exclude `path`, which is in a folder that was entered. The nearest folder's rules have
+    /// The rule that excludes `path`, which is in a folder that was entered. The nearest folder's rules have
     /// precedence.
-    pub(crate) fn leave_out(&self, path: &str, is_folder: bool) -> bool {
+    pub(crate) fn rule(&self, path: &str, is_folder: bool) -> Option<String> {
         if self.by_folder.is_empty() {
-            return false;
+            return None;
         }
         let path = &*path.nfc().collect::<String>();
         let mut folder = Some(parent(path));
         while let Some(at) = folder {
             let below = path.strip_prefix(at).unwrap_or(path).trim_start_matches('/');
             match self.by_folder.get(at).map_or(Match::None, |rules| rules.matched(below, is_folder)) {
-                Match::Ignore(_) => return true,
-                Match::Whitelist(_) => return false,
+                Match::Ignore(glob) => {
+                    let file = if at.is_empty() { self.name.to_owned() } else { format!("{at}/{}", self.name) };
+                    return Some(format!("`{}` in {file}", glob.original()));
+                }
+                Match::Whitelist(_) => return None,
                 Match::None => folder = (!at.is_empty()).then(|| parent(at)),
             }
         }
-        false
+        None
+    }
+
+    /// Whether the rules exclude `path`, which is in a folder that was entered.
+    pub(crate) fn leave_out(&self, path: &str, is_folder: bool) -> bool {
+        self.rule(path, is_folder).is_some()
     }
 
     /// Whether the rules exclude a file at `path`, or one of the folders that it is in.
@@ -168,6 +176,8 @@ mod tests {
         ] {
             assert_eq!(rules.leave_out(path, is_folder), left_out, "{path}");
         }
+        assert_eq!(rules.rule("a/b/y.log", false).as_deref(), Some("`*.log` in .gitignore"));
+        assert_eq!(rules.rule("a/b/only-here.md", false).as_deref(), Some("`/only-here.md` in a/b/.gitignore"));
     }
 
     #[test]

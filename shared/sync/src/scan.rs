@@ -17,6 +17,9 @@ use crate::rules::{CONFIG_FILES, CONFIG_FOLDER, Class, Tree, of_placeholder};
 /// Folders with a longer path, in bytes, are opened only to report them: no path of a vault is as long.
 const MAX_FOLDER_BYTES: usize = 4096;
 
+/// Most excluded files and folders that are named.
+const MAX_EXCLUDED: usize = 300;
+
 /// A file of the vault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
@@ -46,6 +49,8 @@ pub struct Scan {
     pub files: Vec<File>,
     /// Files and folders that were skipped and can be fixed.
     pub skipped: Vec<Skipped>,
+    /// The first files and folders that rules exclude, and by which rule.
+    pub excluded: Vec<(String, String)>,
     /// Paths whose existence is unknown.
     pub unknown: Unknown,
     /// The folders.
@@ -167,7 +172,11 @@ impl Walk<'_> {
             // Some file systems omit the type in a listing.
             file_type = entry.metadata().map_err(Reason::unreadable)?.file_type();
         }
-        if self.scan.ignored.leave_out(on_disk, file_type.is_dir()) {
+        if let Some(rule) = self.scan.ignored.rule(on_disk, file_type.is_dir()) {
+            if self.scan.excluded.len() < MAX_EXCLUDED {
+                let slash = if file_type.is_dir() { "/" } else { "" };
+                self.scan.excluded.push((format!("{on_disk}{slash}"), rule));
+            }
             // The mirror keeps an excluded note. Excluded source code leaves it, since the folder always wins.
             if self.tree == Tree::Vault {
                 self.scan.unknown.add(on_disk);

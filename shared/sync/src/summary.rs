@@ -1,8 +1,10 @@
 //! The summary of a sync.
 
 use atlas_mirror::manifest::Changes;
-use atlas_mirror::{Collected, Repaired, Snapshot};
+use atlas_mirror::{Collected, LeftOut, LeftOutFile, Repaired, Snapshot};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::merged::Merged;
 use crate::outcome::Changed;
@@ -92,6 +94,9 @@ pub struct Summary {
     /// Skipped files and folders, and notes stored as attachments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
+    /// The first files and folders that rules exclude, and by which rule.
+    #[serde(skip)]
+    pub excluded: Vec<(String, String)>,
     /// Files that both sides changed, and that were merged; in a dry run those that would be.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<Merged>,
@@ -116,6 +121,15 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// What the sync left out, for the mirror's readers.
+    #[must_use]
+    pub fn left_out(&self, began: Timestamp) -> LeftOut {
+        let skipped = self.skipped.iter().map(|skipped| (skipped.path.clone(), skipped.reason.to_string()));
+        let excluded = self.excluded.iter().map(|(path, rule)| (path.clone(), format!("the rule {rule} excludes it")));
+        let files = skipped.chain(excluded).map(|(path, reason)| LeftOutFile { path: path.nfc().collect(), reason });
+        LeftOut::of(began, files.collect())
+    }
+
     /// Adds the generation and totals of the newest generation, if there is one.
     pub(crate) fn describe(&mut self, newest: Option<&Snapshot>) {
         if let Some(newest) = newest {

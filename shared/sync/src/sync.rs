@@ -117,6 +117,7 @@ async fn round(
         last => last?,
     };
     summary.skipped.append(&mut scan.skipped);
+    summary.excluded = std::mem::take(&mut scan.excluded);
     summary.bytes = scan.files.iter().map(|file| file.stamp.size).sum();
     let paths = scan.files.iter().map(|file| file.path.as_str());
     summary.copies = paths.filter(|path| conflict::is_copy(path)).map(str::to_owned).collect();

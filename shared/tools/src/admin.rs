@@ -1,6 +1,7 @@
 //! Information about a deployment and its vaults, in obsidian-tc's form. There is no database: the
 //! fields about them are null.
 
+pub mod explain_path;
 pub mod generate_uri;
 pub mod get_metrics;
 pub mod get_server_config;

@@ -158,6 +158,7 @@ macro_rules! every_operation {
             crate::admin::get_server_config::GetServerConfig,
             crate::admin::get_metrics::GetMetrics,
             crate::admin::server_health::ServerHealth,
+            crate::admin::explain_path::ExplainPath,
             crate::admin::generate_uri::GenerateUri,
             crate::admin::reload_vault::ReloadVault,
             crate::admin::reset_vault_cache::ResetVaultCache,

@@ -139,6 +139,15 @@ impl Gate {
         !matches!(self.0, Credentials::Open)
     }
 
+    /// The clients that a host knows by tokens of their own, with the time since when; none elsewhere.
+    #[must_use]
+    pub fn clients(&self) -> Vec<(String, Timestamp)> {
+        match &self.0 {
+            Credentials::Clients(clients) => clients.names(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether callers have signed tokens.
     #[must_use]
     pub const fn takes_signed(&self) -> bool {

@@ -1,11 +1,13 @@
 //! The content of each page, and the effects of its forms.
 
 use atlas_access::scope;
+use atlas_mirror::{LeftOut, LeftOutFile};
 use atlas_testkit::notes::{Put, by};
 use atlas_testkit::{CountingStore, VaultBuilder};
 use serde_json::json;
 
 use super::visitor::{Visitor, function, on_host};
+use crate::support::clock;
 use crate::support::deployment::{Client, Deployment};
 use crate::support::tokens::{bearer, send, token};
 
@@ -307,6 +309,26 @@ async fn sync_connect_and_access_say_what_there_is() {
     let page = person.get("/ui/access?path=.obsidian/app.json&op=write").await.ok();
     assert!(
         page.contains("Denied") && page.contains("closed_folder") && page.contains("the person at this machine"),
+        "{page}"
+    );
+    let file = LeftOutFile {
+        path: "private/".to_owned(),
+        reason: "the rule `private/` in .atlasignore excludes it".to_owned(),
+    };
+    deployment.mirror().record_left_out(&LeftOut::of(clock::now(), vec![file])).await.unwrap();
+    for (path, verdict, why) in [
+        ("Log.md", "Found", "by its path, its name, its headings and its words"),
+        (".obsidian/app.json", "Closed", "closed to every caller"),
+        ("a/.hidden.md", "Closed", "begin with a dot"),
+        ("private/a.md", "Left out", "private/: the rule `private/` in .atlasignore excludes it"),
+        ("Harbou.md", "Not there", "href=\"/ui/note?path=Harbour.md\""),
+    ] {
+        let page = person.get(&format!("/ui/access?path={path}")).await.ok();
+        assert!(page.contains(&format!("{verdict}</span> {path}")) && page.contains(why), "{path}: {page}");
+    }
+    let page = person.get("/ui/access").await.ok();
+    assert!(
+        page.contains("Limits and index") && page.contains("4 notes") && page.contains("Refused by the throttle"),
         "{page}"
     );
     let page = person.get("/ui/access?path=Log.md&op=write&scopes=read:vault").await.ok();

@@ -33,6 +33,15 @@ pub(crate) async fn nearest(context: &Context<'_>, path: &str) -> Result<Nearest
     Ok(context.read(look).await?.value)
 }
 
+/// The paths of files that the caller may read whose names are similar to that of `path`, the most similar first.
+///
+/// # Errors
+/// When the index cannot be read.
+pub async fn similar_paths(context: &Context<'_>, path: &str) -> Result<Vec<String>, Error> {
+    let Nearest { one, like } = nearest(context, path).await?;
+    Ok(one.into_iter().chain(like).collect())
+}
+
 fn find(index: &Index, path: &str, check: impl Fn() -> Result<(), Error>) -> Result<Nearest, Error> {
     let wanted = SearchedPath::of(path);
     let mut same = Vec::new();

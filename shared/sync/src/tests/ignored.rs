@@ -24,6 +24,10 @@ async fn what_the_rules_exclude_stays_in_the_folder_alone() {
     host.vault.remove("work/c.draft.md");
     let summary = host.sync().await.unwrap();
     assert_eq!((done(&summary), pulled(&summary), skipped(&summary)), ((0, 0, 0), (0, 0, 0), vec![]));
+    // Readers of the mirror are told by which rule.
+    let left_out = summary.left_out(jiff::Timestamp::UNIX_EPOCH).files;
+    let told: Vec<(&str, &str)> = left_out.iter().map(|file| (file.path.as_str(), file.reason.as_str())).collect();
+    assert_eq!(told, [("private/", "the rule `private/` in .atlasignore excludes it")]);
 }
 
 #[tokio::test]

@@ -1,20 +1,18 @@
 //! `inspect_acl`: whether a caller's scopes and the access list allow a call at a path, and why.
 
-use atlas_access::{Access, Scopes};
+use atlas_access::Access;
 use atlas_ops::arguments::{Exact, Given, ReadPath};
-use atlas_ops::error::{Error, Reason};
+use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_vault::VaultPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::access::assumed;
 use crate::notes::delete_note::DeleteNote;
 use crate::notes::read_note::ReadNote;
 use crate::notes::write_note::WriteNote;
 use crate::obsidian::ocr_attachment::OcrAttachment;
-
-/// Most scopes in one call.
-const MAX_SCOPES: usize = 64;
 
 /// Returns whether a call with some scopes may read, write or delete at a path of the vault, and why.
 pub struct InspectAcl;
@@ -96,16 +94,7 @@ impl Operation for InspectAcl {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let path: VaultPath = arguments.path.clone().into();
-        let scopes = match &arguments.scopes.0 {
-            None => context.caller.scopes().clone(),
-            Some(names) if names.len() <= MAX_SCOPES => Scopes::named(names.iter().map(Exact::as_str)),
-            Some(_) => {
-                let message = format!("scopes: write at most {MAX_SCOPES}");
-                return Err(Error::bad_request(Reason::ValidationError, message).with("field", "scopes"));
-            }
-        };
-        // Other scopes do not show other folders.
-        let scopes = scopes.within_those_of(context.caller.scopes());
+        let scopes = assumed(context, &arguments.scopes)?;
         let (asked, access) = arguments.op.asks();
         let acl = context.vault.acl();
         let is_missing = |scope: &&str| !scopes.holds_named(scope);
