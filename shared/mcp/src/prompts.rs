@@ -4,7 +4,8 @@ use atlas_ops::{Call, Code};
 use atlas_tools::prompts::get_prompt::GetPrompt;
 use atlas_tools::prompts::list_prompts::ListPrompts;
 use rmcp::model::{
-    ContentBlock, ErrorData, GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, ResourceContents, Role,
+    ContentBlock, ErrorCode, ErrorData, GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage,
+    ResourceContents, Role,
 };
 use serde_json::Value;
 
@@ -82,7 +83,12 @@ impl Server {
         let vault = self.vault().map_err(|error| resources::refusal(&error))?;
         let arguments =
             JsonObject::from_iter([("name".to_owned(), name.into()), ("arguments".to_owned(), arguments.into())]);
-        let prompt = self.answer(atlas_tools::entry::<GetPrompt>(), &vault, arguments).await?;
+        let prompt = self.answer(atlas_tools::entry::<GetPrompt>(), &vault, arguments).await;
+        // A prompt is no resource, so a name that is not there is an invalid parameter.
+        let prompt = prompt.map_err(|error| match error.code {
+            ErrorCode::RESOURCE_NOT_FOUND => ErrorData::invalid_params(error.message, error.data),
+            _ => error,
+        })?;
         let parts = prompt.get("parts").and_then(Value::as_array).into_iter().flatten();
         let messages = parts.map(|part| PromptMessage::new(Role::User, content(&vault, part))).collect();
         Ok(GetPromptResult::new(messages).with_description(text(&prompt, "description")))

@@ -51,7 +51,7 @@ const OF_TEXTS: [&str; 37] = [
     "backlinks_search",
 ];
 /// Those that ask besides for what is no section: older generations, or whether a sync was asked for.
-const OF_STATE: [&str; 5] = ["atlas_index", "get_vault", "index_vault", "list_commits", "note_history"];
+const OF_STATE: [&str; 6] = ["atlas_index", "explain_path", "get_vault", "index_vault", "list_commits", "note_history"];
 /// Those that decide on calls read at most what these would change; those of sessions and of the process read no note; the other looks through all words of
 /// the vault.
 const NEITHER: [&str; 10] = [
@@ -106,6 +106,7 @@ fn calls() -> Vec<(&'static str, Value)> {
 /// Calls with arguments of their own; all other operations that read are called with what they require.
 fn named_calls() -> Vec<(&'static str, Value)> {
     vec![
+        ("explain_path", json!({ "path": "n/7.md" })),
         ("atlas_index", json!({})),
         ("find_notes_by_property", json!({ "key": "rank" })),
         ("generate_uri", json!({ "action": "open" })),

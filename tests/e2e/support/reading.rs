@@ -27,6 +27,7 @@ pub fn is_about_a_path(entry: &Entry) -> bool {
 pub fn arguments_of(entry: &Entry, path: &str) -> Value {
     let value = |name: &str| match name {
         "path" | "id" | "from" | "to" | "seed_entity_id" => json!(path),
+        "name" => json!("Tides"),
         "paths" => json!([path]),
         "root" => json!(""),
         "generation" => json!(1),
