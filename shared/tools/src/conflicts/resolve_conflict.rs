@@ -31,7 +31,7 @@ pub struct Arguments {
     path: ReadPath,
     /// What to keep.
     keep: Kept,
-    /// For `merged`: the whole text.
+    /// Only with `merged`: the whole text.
     #[serde(default)]
     content: Given<String>,
     /// Only if the file and the copy are these versions: the SHA-256 of both, comma-separated, from `read_conflict`.
