@@ -123,7 +123,7 @@ async fn prompts_and_what_they_embed_are_those_that_the_caller_may_read() {
     let listed = world.ok("list_prompts", json!({})).await;
     let names: Vec<&Value> = listed["items"].as_array().unwrap().iter().map(|prompt| &prompt["name"]).collect();
     assert_eq!(names, [&json!("Open")]);
-    assert_eq!(world.refused("get_prompt", json!({ "name": "Secret/Hidden" })).await, "acl_denied");
+    assert_eq!(world.refused("get_prompt", json!({ "name": "Secret/Hidden" })).await, "note_not_found");
     let prompt = world.ok("get_prompt", json!({ "name": "Open", "arguments": { "note": "Secret/Plan" } })).await;
     let parts =
         ["See", "![[Plan]]", "and", "![[Secret/Plan]]", "."].map(|text| json!({ "type": "text", "text": text }));

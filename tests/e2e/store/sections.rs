@@ -11,7 +11,7 @@ use crate::support::deployment::Deployment;
 use crate::support::reading::{arguments_of, reading};
 
 /// Those that return texts, or what only texts tell: where in a note its tags and links stand, and what links show.
-const OF_TEXTS: [&str; 37] = [
+const OF_TEXTS: [&str; 39] = [
     "atlas_pack",
     "bundle_files",
     "bundle_folder",
@@ -24,6 +24,7 @@ const OF_TEXTS: [&str; 37] = [
     "get_note_tags",
     "get_outgoing_links",
     "get_prompt",
+    "list_conflicts",
     "list_kanban_boards",
     "list_prompts",
     "list_templates",
@@ -34,6 +35,7 @@ const OF_TEXTS: [&str; 37] = [
     "query_entity_graph",
     "read_base",
     "read_canvas",
+    "read_conflict",
     "read_excalidraw",
     "knowledge_challenge",
     "read_kanban_board",

@@ -94,7 +94,8 @@ impl Operation for GetPrompt {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let name = arguments.name.as_str();
         let path = path(context.vault, name)?;
-        context.check(Access::Read, &path)?;
+        // A hidden prompt is one that is not there.
+        context.check(Access::Read, &path).map_err(|_| missing(context.vault, name))?;
         let now = periodic::local_time(&arguments.timezone, context.now)?;
         let read = |view: View| {
             let (path, arguments) = (&path, &arguments.arguments);
