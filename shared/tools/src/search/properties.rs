@@ -41,7 +41,10 @@ impl PropertyTerm {
         match property {
             Value::Array(items) => items.iter().any(|item| self.takes(item)),
             Value::String(text) => fold::fold(text.trim()) == *wanted,
-            Value::Number(_) | Value::Bool(_) => property.to_string() == *wanted,
+            Value::Number(_) | Value::Bool(_) => {
+                let written = property.to_string();
+                written == *wanted
+            }
             Value::Null | Value::Object(_) => false,
         }
     }
