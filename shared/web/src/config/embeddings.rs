@@ -106,7 +106,7 @@ impl EmbeddingsKeys {
     }
 
     pub(crate) fn add(&mut self, variable: &str, text: &str) {
-        // What cannot be a key is told where it is named.
+        // A value that cannot be a key is refused where the document names its variable.
         if let Some(key) = Key::new(text).filter(|_| Self::is_named(variable)) {
             self.others.insert(variable.to_owned(), key);
         }
