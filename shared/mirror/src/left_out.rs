@@ -1,9 +1,11 @@
-//! What the syncs of a vault's host leave out, for readers who see only the mirror.
+//! What the syncs of a vault's host leave out, for readers who see only the mirror. A person who keeps a file out of the mirror may mean its
+//! name too, so the store has hashes of paths: they answer only whoever knows the path.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::error::MirrorError;
+use crate::id::Hash;
 use crate::mirror::Mirror;
 
 /// Its name below `state/`.
@@ -11,6 +13,7 @@ const LEFT_OUT: &str = "left_out";
 /// Most files, and most bytes of them: the others are counted.
 const MAX_FILES: usize = 300;
 const MAX_BYTES: usize = 48 << 10;
+const HASH_LENGTH: usize = 64;
 /// Most bytes of the object.
 const MAX_OBJECT: u64 = 256 << 10;
 
@@ -19,7 +22,7 @@ const MAX_OBJECT: u64 = 256 << 10;
 pub struct LeftOut {
     /// When that sync began, by its host's clock.
     pub time: Timestamp,
-    /// The files, by path.
+    /// The files.
     pub files: Vec<LeftOutFile>,
     /// The number of others.
     #[serde(default)]
@@ -29,10 +32,18 @@ pub struct LeftOut {
 /// A file, or a folder with all that is in it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LeftOutFile {
-    /// Its path; a folder's ends in a slash.
-    pub path: String,
+    /// SHA-256 of its path; a folder's ends in a slash.
+    path_hash: Hash,
     /// Why it is left out. Reads after "it", or names a rule.
-    pub reason: String,
+    reason: String,
+}
+
+impl LeftOutFile {
+    /// The file or folder at `path`, which ends in a slash for a folder.
+    #[must_use]
+    pub fn new(path: &str, reason: String) -> Self {
+        Self { path_hash: Hash::of(path.as_bytes()), reason }
+    }
 }
 
 impl LeftOut {
@@ -44,13 +55,24 @@ impl LeftOut {
         let all = files.len();
         let mut room = MAX_BYTES;
         let fits = |file: &&LeftOutFile| {
-            let left = room.checked_sub(file.path.len() + file.reason.len());
+            let left = room.checked_sub(HASH_LENGTH + file.reason.len());
             room = left.unwrap_or_default();
             left.is_some()
         };
         let count = files.iter().take(MAX_FILES).take_while(fits).count();
         files.truncate(count);
         Self { time, files, more: all.saturating_sub(count) as u64 }
+    }
+
+    /// Why the file at `path` is left out: the file, or the outermost folder with it that is, and the reason.
+    #[must_use]
+    pub fn reason<'p>(&self, path: &'p str) -> Option<(&'p str, &str)> {
+        let folders = path.match_indices('/').filter_map(|(at, _)| path.get(..=at));
+        folders.chain([path]).find_map(|place| {
+            let hash = Hash::of(place.as_bytes());
+            let file = self.files.iter().find(|file| file.path_hash == hash)?;
+            Some((place, file.reason.as_str()))
+        })
     }
 }
 
@@ -78,11 +100,31 @@ mod tests {
 
     #[test]
     fn many_files_are_counted() {
-        let file = |path: String| LeftOutFile { path, reason: "it is not text".to_owned() };
-        let files: Vec<LeftOutFile> = (0..1000).map(|number| file(format!("{number:04}.md"))).collect();
+        let file = |path: &str, reason: &str| LeftOutFile::new(path, reason.to_owned());
+        let files: Vec<LeftOutFile> =
+            (0..1000).map(|number| file(&format!("{number:04}.md"), "it is not text")).collect();
         let left_out = LeftOut::of(Timestamp::UNIX_EPOCH, files.clone());
         assert_eq!((left_out.files.len(), left_out.more), (MAX_FILES, 700));
-        let long = LeftOut::of(Timestamp::UNIX_EPOCH, vec![file("x".repeat(MAX_BYTES)), files[0].clone()]);
-        assert_eq!((long.files.as_slice(), long.more), (&files[..1], 1));
+        let long = file("x", &"x".repeat(MAX_BYTES));
+        let left_out = LeftOut::of(Timestamp::UNIX_EPOCH, vec![long; 1]);
+        assert_eq!((left_out.files.len(), left_out.more), (0, 1));
+    }
+
+    #[test]
+    fn only_who_knows_a_path_is_told_of_it() {
+        let file = |path: &str, reason: &str| LeftOutFile::new(path, reason.to_owned());
+        let files = vec![file("private/", "by a rule"), file("a/scan.bin", "it is not text")];
+        let left_out = LeftOut::of(Timestamp::UNIX_EPOCH, files);
+        for (path, told) in [
+            ("private/letters/b.md", Some(("private/", "by a rule"))),
+            ("a/scan.bin", Some(("a/scan.bin", "it is not text"))),
+            ("a/scan.bin.md", None),
+            ("private", None),
+            ("x/private/b.md", None),
+        ] {
+            assert_eq!(left_out.reason(path), told, "{path}");
+        }
+        let stored = serde_json::to_string(&left_out).unwrap();
+        assert!(!stored.contains("private") && !stored.contains("scan"), "{stored}");
     }
 }

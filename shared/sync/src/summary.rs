@@ -126,7 +126,8 @@ impl Summary {
     pub fn left_out(&self, began: Timestamp) -> LeftOut {
         let skipped = self.skipped.iter().map(|skipped| (skipped.path.clone(), skipped.reason.to_string()));
         let excluded = self.excluded.iter().map(|(path, rule)| (path.clone(), format!("the rule {rule} excludes it")));
-        let files = skipped.chain(excluded).map(|(path, reason)| LeftOutFile { path: path.nfc().collect(), reason });
+        let files =
+            skipped.chain(excluded).map(|(path, reason)| LeftOutFile::new(&path.nfc().collect::<String>(), reason));
         LeftOut::of(began, files.collect())
     }
 

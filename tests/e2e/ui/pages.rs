@@ -311,10 +311,7 @@ async fn sync_connect_and_access_say_what_there_is() {
         page.contains("Denied") && page.contains("closed_folder") && page.contains("the person at this machine"),
         "{page}"
     );
-    let file = LeftOutFile {
-        path: "private/".to_owned(),
-        reason: "the rule `private/` in .atlasignore excludes it".to_owned(),
-    };
+    let file = LeftOutFile::new("private/", "the rule `private/` in .atlasignore excludes it".to_owned());
     deployment.mirror().record_left_out(&LeftOut::of(clock::now(), vec![file])).await.unwrap();
     for (path, verdict, why) in [
         ("Log.md", "Found", "by its path, its name, its headings and its words"),

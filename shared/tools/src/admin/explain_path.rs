@@ -164,8 +164,7 @@ fn by_name(path: &VaultPath) -> Option<(Verdict, String)> {
 
 /// Why the host's syncs leave out the file, or a folder that it is in.
 fn by_sync(told: &LeftOut, path: &str) -> Option<(Verdict, String)> {
-    let holds = |left: &str| left == path || left.ends_with('/') && path.starts_with(left);
-    let left = told.files.iter().find(|left| holds(&left.path))?;
-    let what = if left.path == path { String::new() } else { format!("{}: ", left.path) };
-    Some((Verdict::LeftOut, format!("Syncs leave it out. {what}{}", left.reason)))
+    let (place, reason) = told.reason(path)?;
+    let what = if place == path { String::new() } else { format!("{place}: ") };
+    Some((Verdict::LeftOut, format!("Syncs leave it out. {what}{reason}")))
 }
