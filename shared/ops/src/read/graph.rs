@@ -121,11 +121,22 @@ impl Graph {
                 if only.is_some_and(|only| only != path) {
                     continue;
                 }
+                // A target resolves to the same file in all notes of a folder.
+                let mut by_folder: HashMap<String, bool> = HashMap::new();
                 for document in documents {
                     let at = DocumentRef { segment, document: *document };
                     let is_meant = only.is_some() || {
-                        let from = VaultPath::parse(&self.index().path(at)?);
-                        from.is_ok_and(|from| resolve(target, &from, &files) == Some(path))
+                        let from = self.index().path(at)?;
+                        let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
+                        match by_folder.get(folder) {
+                            Some(known) => *known,
+                            None => {
+                                let is_meant = VaultPath::parse(&from)
+                                    .is_ok_and(|from| resolve(target, &from, &files) == Some(path));
+                                by_folder.insert(folder.to_owned(), is_meant);
+                                is_meant
+                            }
+                        }
                     };
                     if is_meant && self.index().shows(at) {
                         all.extend(table.links_to(*document, target).map(|links| (at, links)));

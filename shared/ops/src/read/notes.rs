@@ -32,6 +32,9 @@ pub struct Found {
     pub document: (SegmentId, u32),
 }
 
+/// Says of which documents the texts are fetched.
+type Wanted<'a> = dyn Fn(&Record) -> bool + Sync + 'a;
+
 /// Most bytes of the texts of several documents.
 const MAX_TEXTS: u64 = 64 << 20;
 
@@ -55,8 +58,12 @@ impl Found {
 }
 
 /// The live document at `path`; its text is fetched only if `wanted`.
-pub async fn find(snapshot: &Snapshot, path: &str, wanted: impl Fn(&Record) -> bool) -> Result<Option<Found>, Error> {
-    look(snapshot, path, wanted, false).await
+pub async fn find(
+    snapshot: &Snapshot,
+    path: &str,
+    wanted: impl Fn(&Record) -> bool + Sync,
+) -> Result<Option<Found>, Error> {
+    look(snapshot, path, &wanted, false).await
 }
 
 /// The live document at `path` with its text. If nothing is cached, the text is fetched in the same wave as the record,
@@ -64,17 +71,13 @@ pub async fn find(snapshot: &Snapshot, path: &str, wanted: impl Fn(&Record) -> b
 pub async fn find_at_once(
     snapshot: &Snapshot,
     path: &str,
-    wanted: impl Fn(&Record) -> bool,
+    wanted: impl Fn(&Record) -> bool + Sync,
 ) -> Result<Option<Found>, Error> {
-    look(snapshot, path, wanted, true).await
+    look(snapshot, path, &wanted, true).await
 }
 
-async fn look(
-    snapshot: &Snapshot,
-    path: &str,
-    wanted: impl Fn(&Record) -> bool,
-    at_once: bool,
-) -> Result<Option<Found>, Error> {
+/// Not generic, so that its code exists once.
+async fn look(snapshot: &Snapshot, path: &str, wanted: &Wanted<'_>, at_once: bool) -> Result<Option<Found>, Error> {
     let mut wave = Wave::default();
     let mut pages = Vec::new();
     let mut near: Vec<(usize, Range<u64>)> = Vec::new();
@@ -118,8 +121,12 @@ async fn look(
 pub async fn find_all(
     snapshot: &Snapshot,
     paths: &[&str],
-    wanted: impl Fn(&Record) -> bool,
+    wanted: impl Fn(&Record) -> bool + Sync,
 ) -> Result<Vec<Option<Found>>, Error> {
+    look_all(snapshot, paths, &wanted).await
+}
+
+async fn look_all(snapshot: &Snapshot, paths: &[&str], wanted: &Wanted<'_>) -> Result<Vec<Option<Found>>, Error> {
     let mut wave = Wave::default();
     let mut slots: HashMap<(usize, u64), Slot> = HashMap::new();
     let mut places = Vec::new();

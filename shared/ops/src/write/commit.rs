@@ -77,11 +77,10 @@ where
     K: Serialize + DeserializeOwned + Send + 'static,
     T: Send + 'static,
 {
-    let told = |outcome: Erased| outcome.downcast().map(|outcome| *outcome).map_err(|_| unreadable(&"another outcome"));
     Ok(match commit_any(context, operation, message, AnyChange(change, context)).await? {
-        Committed::New(after, outcome) => CommitResult::Committed(told(outcome)?, after.generation()),
+        Committed::New(after, outcome) => CommitResult::Committed(unerased(outcome)?, after.generation()),
         Committed::Unchanged(head, outcome) => {
-            CommitResult::Unchanged(told(outcome)?, head.map_or(0, |head| head.generation()))
+            CommitResult::Unchanged(unerased(outcome)?, head.map_or(0, |head| head.generation()))
         }
         Committed::Replayed { generation, result } => {
             CommitResult::Replayed(serde_json::from_value(result).map_err(|error| unreadable(&error))?, generation)
@@ -118,8 +117,13 @@ async fn commit_any(
 /// Erases the type of a change, so that programs contain the code of commits once.
 struct AnyChange<'a>(&'a dyn Change, &'a Context<'a>);
 
-/// An [`Outcome`] with its type erased.
-type Erased = Box<dyn Any + Send>;
+/// A value with its type erased.
+pub(super) type Erased = Box<dyn Any + Send>;
+
+/// The value that was erased, of the type that the caller knows.
+pub(super) fn unerased<T: 'static>(value: Erased) -> Result<T, Error> {
+    value.downcast().map(|value| *value).map_err(|_| unreadable(&"another outcome"))
+}
 
 /// [`ChangeSet`] for [`AnyChange`].
 trait Change: Sync {

@@ -13,7 +13,7 @@ use crate::error::{Code, Error, Reason};
 use crate::operation::{Answer, Context, Info};
 use crate::read::notes::{self, Found};
 use crate::write::batch::{Batch, NewDocument, kind_of_text};
-use crate::write::commit::{CommitResult, Outcome, commit};
+use crate::write::commit::{CommitResult, Erased, Outcome, commit, unerased};
 use crate::write::writable::{MAX_NOTE_BYTES, Version, published};
 
 /// The new state of a note.
@@ -108,12 +108,26 @@ pub async fn write_telling<T: Send + 'static>(
     beforehand: KnownInput<'_>,
     decide: impl Fn(Option<&Found>) -> Result<(NoteUpdate, T), Error> + Sync,
 ) -> Result<(Answer<WriteResult>, Option<T>), Error> {
+    let decide = |found: Option<&Found>| decide(found).map(|(becomes, told)| (becomes, Box::new(told) as Erased));
+    let (answer, told) = write_any(context, operation, path, message, beforehand, &decide).await?;
+    Ok((answer, told.map(unerased).transpose()?))
+}
+
+/// Not generic, so that its code exists once.
+async fn write_any(
+    context: &Context<'_>,
+    operation: &Info,
+    path: &VaultPath,
+    message: Option<&str>,
+    beforehand: KnownInput<'_>,
+    decide: &Decide<'_>,
+) -> Result<(Answer<WriteResult>, Option<Erased>), Error> {
     let with_text = matches!(beforehand, KnownInput::Nothing);
     let early = match beforehand {
         KnownInput::Written(text) => Some((Hash::of(text), segment(path, text, context.now)?)),
         _ => None,
     };
-    let change = NoteChange { path, context, with_text, decide: &decide, early };
+    let change = NoteChange { path, context, with_text, decide, early };
     commit_note(context, operation, message, &change).await
 }
 
@@ -143,13 +157,13 @@ where
 }
 
 /// Decides the new state for the existing version, and returns a value of its own.
-type Decide<'a, T> = dyn Fn(Option<&Found>) -> Result<(NoteUpdate, T), Error> + Sync + 'a;
+type Decide<'a> = dyn Fn(Option<&Found>) -> Result<(NoteUpdate, Erased), Error> + Sync + 'a;
 
-struct NoteChange<'a, T> {
+struct NoteChange<'a> {
     path: &'a VaultPath,
     context: &'a Context<'a>,
     with_text: bool,
-    decide: &'a Decide<'a, T>,
+    decide: &'a Decide<'a>,
     /// The segment with the text that will probably be written, and its hash.
     early: Option<(Hash, NewSegment)>,
 }
@@ -176,9 +190,9 @@ fn segment(path: &VaultPath, text: &[u8], now: Timestamp) -> Result<NewSegment, 
     segments.finish()?.pop().map(NewSegment::from).ok_or_else(empty)
 }
 
-impl<T: Send> ChangeSet for NoteChange<'_, T> {
+impl ChangeSet for NoteChange<'_> {
     type Error = Error;
-    type Outcome = Outcome<WriteResult, T>;
+    type Outcome = Outcome<WriteResult, Erased>;
 
     fn early(&self) -> &[NewSegment] {
         self.early.as_ref().map_or(&[], |(_, segment)| std::slice::from_ref(segment))
