@@ -16,7 +16,7 @@ use crate::diff::View;
 use crate::frame::{Section, said};
 use crate::session::cookie::is_local;
 use crate::visit::{Form, Visit};
-use crate::{links, response, words};
+use crate::{links, response, vaults, words};
 
 /// Most calls on the page.
 const MOST: u64 = 50;
@@ -241,7 +241,7 @@ fn page_of(id: &str) -> String {
 pub(crate) async fn one(visit: Visit, Path(id): Path<String>) -> Response {
     let only = Only::of(&visit);
     let call = given([
-        ("id", Some(id.into())),
+        ("id", Some(id.as_str().into())),
         ("path", only.as_ref().map(|only| only.path.into())),
         ("from_line", only.as_ref().map(|only| only.from.into())),
     ]);
@@ -249,8 +249,7 @@ pub(crate) async fn one(visit: Visit, Path(id): Path<String>) -> Response {
     let found = match &found {
         Ok(found) => found.list("approvals"),
         Err(error) if error.is(Reason::ApprovalNotFound) && visit.vaults().len() > 1 => {
-            let content = html! { h1 { "Not in this vault" } p { (error.message) ". Calls wait in the vault that they would change: switch to it above." } };
-            return visit.page(Section::Approvals, "Not in this vault", content);
+            return visit.page(Section::Approvals, "Not in this vault", vaults::other(&visit, &id, &error.message));
         }
         Err(error) => return visit.failed(error),
     };

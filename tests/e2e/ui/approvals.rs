@@ -49,7 +49,7 @@ async fn a_call_is_seen_approved_and_done() {
     let asked = overwrite(&client).await;
     // The agent is told where a person decides.
     let (id, url) = (id(&asked), waiting(&asked)["url"].as_str().unwrap().to_owned());
-    assert_eq!(url, format!("http://127.0.0.1:3737/ui/approvals/{id}"));
+    assert_eq!(url, format!("http://127.0.0.1:3737/ui/approvals/{id}?vault=main"));
     assert!(asked.error(403).2.contains(&url));
     for place in ["/ui".to_owned(), format!("/ui/approvals/{id}"), "/ui/approvals/list".to_owned()] {
         let page = person.get(&place).await.ok();

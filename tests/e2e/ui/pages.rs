@@ -4,7 +4,7 @@ use atlas_access::scope;
 use atlas_mirror::{LeftOut, LeftOutFile};
 use atlas_testkit::notes::{Put, by};
 use atlas_testkit::{CountingStore, VaultBuilder};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::visitor::{Visitor, function, on_host};
 use crate::support::clock;
@@ -280,11 +280,22 @@ async fn a_visitor_of_several_vaults_switches_between_them() {
     // The person at the host sees all.
     let app =
         deployment.app_of(&[("ATLAS_CONFIG", &config), ("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", secret)]).await;
-    let at_host = Client::of(app.for_its_hosts(), CountingStore::new(deployment.objects.clone()));
+    let app = app.for_its_hosts().with_page("http://127.0.0.1:3737/ui");
+    let at_host = Client::of(app, CountingStore::new(deployment.objects.clone()));
     let mut person = Visitor::person(&deployment, &at_host).await;
     let page = person.get("/ui/sync").await.ok();
     assert!(page.contains("<option value=\"work\">Work &amp; co</option>"), "{page}");
     assert!(person.get("/ui/note?path=Plan.md").await.status == 404);
+    // The link to a call that waits in the other vault leads there.
+    let agent = [bearer(&token("agent", &scope::ALL, Some("work"))), ("if-match".to_owned(), "*".to_owned())];
+    let asked = send(&at_host, "DELETE", "/notes/Plan.md", &agent, &Value::Null).await;
+    assert_eq!(asked.error(403).1, "elicit_required");
+    let url = asked.json()["error"]["details"]["approval"]["url"].as_str().unwrap().to_owned();
+    let place = url.strip_prefix("http://127.0.0.1:3737").unwrap();
+    let page = person.get(place).await;
+    assert!(page.status == 200 && page.text.contains("Look there"), "{}", page.text);
+    let chosen = person.form(place, "/ui/vault", &[("vault", "work"), ("approval", "5f")]).await;
+    assert_eq!(chosen.leads(), "/ui/approvals/5f");
     let chosen = person.form("/ui/sync", "/ui/vault", &[("vault", "work")]).await;
     assert_eq!(chosen.leads(), "/ui");
     person.cookie = format!("{}; {}", person.cookie, chosen.cookie().unwrap());

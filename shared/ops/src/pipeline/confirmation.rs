@@ -176,7 +176,7 @@ impl Confirmation<'_> {
         Err(match approvals::standing(self.mirror, &asked, &own).await? {
             Standing::Passes => return Ok(()),
             Standing::Waits(id, expires) => {
-                let url = self.page.map(|page| format!("{page}/approvals/{id}"));
+                let url = self.page.map(|page| format!("{page}/approvals/{id}?vault={vault}"));
                 let seen =
                     url.as_ref().map_or_else(String::new, |url| format!("they see what it would change at {url}; or "));
                 let message = format!(
