@@ -52,7 +52,6 @@ about-test:
 
 test: about-test setup-tools setup-fuse setup-browser setup-localstack setup-bench $(if $(shell command -v go),setup-minio) ## Install what the tests need and run all of them
 	PROPTEST_CASES=$${PROPTEST_CASES:-64} cargo test --workspace --locked
-	cargo test --workspace --features atlas-web/otlp --lib --quiet --locked otlp
 
 test-all: test ## Run the tests also over many more random cases and histories: an hour or more
 	PROPTEST_CASES=$${PROPTEST_CASES:-2000} cargo test --workspace --lib --locked
@@ -71,7 +70,6 @@ check: setup-deny setup-infra setup-release ## Formatting, lints, dependencies' 
 	cargo fmt --all --check
 	cargo fmt --manifest-path tests/benches/peers/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo clippy --workspace --features atlas-web/otlp --all-targets --locked -- -D warnings
 	.ci/deny
 	python3 infra/circles.py
 	infra/lint.sh
