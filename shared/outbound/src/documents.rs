@@ -1,4 +1,4 @@
-//! Documents at public addresses, kept for a while, and not more than some fetched a minute: who names them is a stranger.
+//! Documents, kept for a while, and not more than some fetched a minute: strangers name them, or have them fetched.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -44,18 +44,38 @@ impl Documents {
     /// Those at `public` addresses whose certificates are believed.
     #[must_use]
     pub fn new(public: Public, trust: Trust) -> Self {
-        let policy = Policy { reach: Reach::Public(public), trust, max_time: MAX_TIME, max_bytes: MAX_BYTES };
+        Self::within(Policy { reach: Reach::Public(public), trust, max_time: MAX_TIME, max_bytes: MAX_BYTES })
+    }
+
+    /// Those that `policy` lets out.
+    #[must_use]
+    pub fn within(policy: Policy) -> Self {
         Self { client: Client::new(policy), state: Mutex::default() }
     }
 
-    /// The JSON document at `url`, which may be some minutes old: at most 16 KiB, without redirects.
+    /// What fetches them, for other requests within the same policy.
+    #[must_use]
+    pub const fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The JSON document at `url`, which may be some minutes old, without redirects.
     ///
     /// # Errors
-    /// When the address is not a public one, too many were fetched, or no document comes.
+    /// When the policy does not let the request out, too many were fetched, or no document comes.
     pub async fn get(&self, url: &Url) -> Result<Bytes, Error> {
-        if let Some(known) = self.kept_or_counted(url)? {
+        self.get_as(url, false).await
+    }
+
+    /// The same; if it has to be the newest, as it is now.
+    ///
+    /// # Errors
+    /// As [`Documents::get`].
+    pub async fn get_as(&self, url: &Url, is_newest: bool) -> Result<Bytes, Error> {
+        if let Some(known) = self.kept(url).filter(|_| !is_newest) {
             return Ok(known);
         }
+        self.count()?;
         let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
         let request = Request { method: Method::GET, url: url.clone(), headers, body: Bytes::new(), max_time: None };
         let answer = self.client.send(request).await?;
@@ -71,20 +91,21 @@ impl Documents {
         Ok(answer.body)
     }
 
-    /// The document, if it is kept; else one more is fetched.
-    fn kept_or_counted(&self, url: &Url) -> Result<Option<Bytes>, Error> {
+    fn kept(&self, url: &Url) -> Option<Bytes> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (since, bytes) = state.kept.get(url.as_str())?;
+        (since.elapsed() < KEPT).then(|| bytes.clone())
+    }
+
+    /// Counts one more that is fetched.
+    fn count(&self) -> Result<(), Error> {
         let now = Instant::now();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((since, bytes)) = state.kept.get(url.as_str())
-            && now.duration_since(*since) < KEPT
-        {
-            return Ok(Some(bytes.clone()));
-        }
         state.fetched.retain(|at| now.duration_since(*at) < Duration::from_secs(60));
         if state.fetched.len() >= A_MINUTE {
             return Err(Error::Refused("too many documents were fetched within a minute"));
         }
         state.fetched.push(now);
-        Ok(None)
+        Ok(())
     }
 }
