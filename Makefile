@@ -57,7 +57,7 @@ test-all: test ## Run the tests also over many more random cases and histories: 
 	PROPTEST_CASES=$${PROPTEST_CASES:-2000} cargo test --workspace --lib --locked
 	ATLAS_HISTORIES=$${ATLAS_HISTORIES:-2500} cargo test --workspace --test e2e --locked
 
-test-mcp: setup-tools setup-mcp ## Run the conformance suite of MCP, and clients of other makers, against the mcp function
+test-mcp: setup-tools setup-mcp setup-browser ## Run the conformance suite of MCP, and clients of other makers, against the mcp function
 	cargo test --quiet --locked --workspace --test program --no-run
 	PATH="$(CURDIR)/$(TOOLS)/mcp/node_modules/.bin:$(CURDIR)/$(TOOLS)/mcp/bin:$$PATH" python tests/mcp/run.py "$${CARGO_TARGET_DIR:-target}/debug/atlas"
 

@@ -20,6 +20,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import inspector_page
 import oauth
 from httpx2 import AsyncClient
 from mcp import Client, StdioServerParameters
@@ -258,6 +259,8 @@ def main(program):
             oauth.with_typescript(base, Path(shutil.which("mcp-inspector")).parent.parent, environment())
             oauth.with_authlib(base)
             oauth.conformance(base, free_port(), scratch / "authorization", environment())
+            ports = [free_port() for _ in range(4)]
+            inspector_page.sign_in_and_call(server, oauth.PASSPHRASE, ports, scratch / "inspector", environment())
 
         own = published(program, scratch / "own")
         stdio = lambda **config: StdioServerParameters(command=program, args=["mcp", "--store", own], env=environment(**config))
