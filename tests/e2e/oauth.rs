@@ -6,6 +6,8 @@ mod documents;
 mod flow;
 mod life;
 mod processes;
+pub(crate) mod provider;
 mod signing_in;
 pub(crate) mod site;
 mod threats;
+mod upstream;

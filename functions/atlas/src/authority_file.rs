@@ -8,7 +8,7 @@ use std::path::Path;
 use atlas_access::Authority;
 use atlas_access::authority::AuthorityDocument;
 use atlas_mirror::Id;
-use atlas_oauth::person::hash_passphrase;
+use atlas_oauth::passphrase::hash_passphrase;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use crate::output;

@@ -42,8 +42,9 @@ pub enum AuthorityError {
 pub struct AuthorityDocument {
     /// The person's name, which commits have.
     pub person: String,
-    /// The hash of their passphrase, as a PHC string of argon2id.
-    pub passphrase: String,
+    /// The hash of their passphrase, as a PHC string of argon2id; none if they sign in elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passphrase: Option<String>,
     /// The secret of their one-time codes (RFC 6238), in Base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub totp: Option<String>,
@@ -77,8 +78,8 @@ pub struct Authority {
     pub secret: Secret,
     /// The person's name.
     pub person: String,
-    /// The hash of their passphrase, as a PHC string of argon2id.
-    pub passphrase: String,
+    /// The hash of their passphrase, as a PHC string of argon2id; none if they sign in elsewhere.
+    pub passphrase: Option<String>,
     /// The secret of their one-time codes.
     pub totp: Option<Vec<u8>>,
 }
@@ -136,7 +137,7 @@ impl Authority {
         if !is_name {
             return Err(AuthorityError::Field("person"));
         }
-        if !document.passphrase.starts_with("$argon2id$") {
+        if document.passphrase.as_ref().is_some_and(|hash| !hash.starts_with("$argon2id$")) {
             return Err(AuthorityError::Field("passphrase"));
         }
         let totp = document.totp.as_ref().map(|text| STANDARD.decode(text)).transpose();

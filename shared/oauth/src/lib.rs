@@ -9,7 +9,7 @@
 //! - [`request`]: a request for authorization; [`redirect`]: where codes may be sent to; `pkce`: who may redeem them
 //! - [`client`] and [`clients`]: who asks
 //! - [`server`]: the server at one moment; [`grant`]: grants, codes and refresh tokens; [`device`]: terminals
-//! - [`person`]: how the person signs in
+//! - [`person`]: how the person signs in, with a [`passphrase`]; [`upstream`]: through an OpenID provider
 //! - [`error`]: errors, as clients of OAuth know them
 
 pub mod client;
@@ -19,11 +19,13 @@ mod endpoints;
 pub mod error;
 pub mod grant;
 pub mod metadata;
+pub mod passphrase;
 pub mod person;
 mod pkce;
 pub mod redirect;
 pub mod request;
 pub mod server;
+pub mod upstream;
 
 pub use client::Client;
 pub use clients::client_of;

@@ -6,23 +6,15 @@
 
 use std::time::Duration;
 
-use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _, phc::PasswordHash};
-use argon2::{Algorithm, Argon2, Params, Version};
 use atlas_access::seal::{is_sealed, seal};
 use atlas_mirror::Id;
 use ring::hmac;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, OAuthError};
+use crate::passphrase::is_theirs;
 use crate::server::{Server, named};
 
-/// Memory in KiB, and passes: what OWASP advises for argon2id.
-const MEMORY: u32 = 19_456;
-const PASSES: u32 = 2;
-/// Fewest characters of a passphrase, and most bytes.
-pub const MIN_PASSPHRASE: usize = 12;
-/// Most bytes of a passphrase.
-pub const MAX_PASSPHRASE: usize = 512;
 /// Seconds that a one-time code is for, and its digits.
 const STEP: i64 = 30;
 const DIGITS: usize = 6;
@@ -50,30 +42,6 @@ struct Attempt {}
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct CodeUse {
     by: Id,
-}
-
-/// The hash of a passphrase, as a PHC string.
-///
-/// # Errors
-/// When it is too short or too long, or there is no randomness.
-pub fn hash_passphrase(passphrase: &str) -> Result<String, String> {
-    let is_long = passphrase.chars().count() >= MIN_PASSPHRASE && passphrase.len() <= MAX_PASSPHRASE;
-    if !is_long {
-        return Err(format!(
-            "a passphrase has at least {MIN_PASSPHRASE} characters, and at most {MAX_PASSPHRASE} bytes"
-        ));
-    }
-    let salt = Id::random().map_err(|error| error.to_string())?.to_string();
-    let params = Params::new(MEMORY, PASSES, 1, None).map_err(|error| error.to_string())?;
-    let hasher = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
-    let hash: PasswordHash =
-        hasher.hash_password_with_salt(passphrase.as_bytes(), salt.as_bytes()).map_err(|error| error.to_string())?;
-    Ok(hash.to_string())
-}
-
-/// Whether `passphrase` is the one with this hash. It takes the same time for every one.
-fn is_passphrase(hash: &str, passphrase: &str) -> bool {
-    Argon2::default().verify_password(passphrase.as_bytes(), hash).is_ok()
 }
 
 /// The one-time code of the step `step`, which has 30 seconds, since 1970.
@@ -128,15 +96,13 @@ impl Server<'_> {
         browser: Option<&str>,
     ) -> Result<Outcome, OAuthError> {
         self.mirror.check_writes_once().await?;
-        let whose = browser.and_then(|browser| self.known_browser(browser)).unwrap_or(address);
-        if let Some(seconds) = self.wait(whose).await? {
+        if let Some(seconds) = self.wait(self.whose(address, browser)).await? {
             return Ok(Outcome::Wait(seconds));
         }
         let authority = &self.issuer.authority;
-        let (hash, passphrase) = (authority.passphrase.clone(), passphrase.to_owned());
-        let is_short = passphrase.len() <= MAX_PASSPHRASE;
+        let (hash, passphrase, check) = (authority.passphrase.clone(), passphrase.to_owned(), self.check);
         // It takes a processor for a while.
-        let known = tokio::task::spawn_blocking(move || is_short && is_passphrase(&hash, &passphrase)).await;
+        let known = tokio::task::spawn_blocking(move || is_theirs(hash.as_deref(), &passphrase, check)).await;
         let known = known.map_err(|error| OAuthError {
             internal: Some(error.to_string()),
             ..OAuthError::new(Code::ServerError, "this service cannot check passphrases now")
@@ -152,8 +118,13 @@ impl Server<'_> {
         Ok(if known && is_coded { Outcome::SignedIn } else { Outcome::Wrong })
     }
 
+    /// Whose tries a try is counted with: those of a browser in which the person signed in before, else those from `address`.
+    pub(crate) fn whose<'t>(&self, address: &'t str, browser: Option<&'t str>) -> &'t str {
+        browser.and_then(|browser| self.known_browser(browser)).unwrap_or(address)
+    }
+
     /// How long the next try has to wait, in seconds. This one counts.
-    async fn wait(&self, whose: &str) -> Result<Option<i64>, OAuthError> {
+    pub(crate) async fn wait(&self, whose: &str) -> Result<Option<i64>, OAuthError> {
         let now = self.now.as_millisecond();
         let folder = named("attempts", whose);
         let name = format!("{now:015}-{}", (self.random)()?);
@@ -203,39 +174,4 @@ impl Server<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn codes_are_those_of_the_standard() {
-        let secret = b"12345678901234567890";
-        for (time, code) in
-            [(59, "287082"), (1_111_111_109, "081804"), (1_234_567_890, "005924"), (20_000_000_000, "353130")]
-        {
-            assert_eq!(code_at(secret, time / STEP), code);
-            for (other, is_valid) in
-                [(time - 30, true), (time, true), (time + 30, true), (time + 61, false), (time - 61, false)]
-            {
-                assert_eq!(step_of(secret, code, other).is_some(), is_valid, "{code} at {other}");
-            }
-        }
-        assert_eq!(step_of(secret, "", 59), None);
-        assert!(step_of(secret, "287 082", 59).is_some());
-        assert_eq!(base32(b"foobar"), "MZXW6YTBOI");
-        assert!(
-            code_app_address(secret, "ada", "notes.example")
-                .starts_with("otpauth://totp/notes%2Eexample:ada?secret=GEZDGNBV")
-        );
-    }
-
-    #[test]
-    fn a_passphrase_is_known_by_its_hash() {
-        let hash = hash_passphrase("correct horse battery").unwrap();
-        assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
-        assert!(is_passphrase(&hash, "correct horse battery"));
-        for other in ["", "correct horse", "Correct horse battery"] {
-            assert!(!is_passphrase(&hash, other), "{other}");
-        }
-        assert!(hash_passphrase("too short").is_err() && hash_passphrase(&"x".repeat(600)).is_err());
-    }
-}
+mod tests;

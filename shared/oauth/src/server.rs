@@ -10,6 +10,8 @@ use atlas_web::issuer::{FOLDER, Issuer};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::passphrase::{Check, is_passphrase};
+
 /// How long an access token is valid.
 pub const ACCESS_TIME: Duration = Duration::from_secs(600);
 /// Most bytes of an object of state.
@@ -29,6 +31,8 @@ pub struct Server<'a> {
     pub now: Timestamp,
     /// Where random ids come from.
     pub random: Random,
+    /// What compares a passphrase with a hash.
+    pub check: Check,
 }
 
 /// The answer to a client that gets tokens.
@@ -64,7 +68,7 @@ impl<'a> Server<'a> {
     pub fn of(app: &'a App) -> Option<Self> {
         let issuer = app.gate.issuer()?;
         let mirror = &app.atlas.vault(None).ok()?.mirror;
-        Some(Self { issuer, mirror, now: (app.clock)(), random: Id::random })
+        Some(Self { issuer, mirror, now: (app.clock)(), random: Id::random, check: is_passphrase })
     }
 
     /// A secret of 64 hexadecimal digits.

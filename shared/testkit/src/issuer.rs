@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use ring::hmac;
 use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _, RSA_PKCS1_SHA256, RsaKeyPair,
@@ -73,6 +74,13 @@ impl Issuer {
         };
         format!("{message}.{}", b64(signature))
     }
+}
+
+/// A token with `claims` that HS256 signs with `secret`.
+pub fn sign_by_secret(secret: &[u8], header: &Value, claims: &Value) -> String {
+    let message = format!("{}.{}", b64(header.to_string()), b64(claims.to_string()));
+    let signature = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret), message.as_bytes());
+    format!("{message}.{}", b64(signature))
 }
 
 impl Default for Issuer {

@@ -60,7 +60,7 @@ pub(crate) fn server_of(visit: &Visit) -> Result<Server<'_>, Box<Response>> {
         return Ok(server);
     }
     let next = visit.uri.path_and_query().map_or(entrance::HOME, |address| address.as_str());
-    let problem = "Only the person can connect clients: sign in with your passphrase.";
+    let problem = "Only the person can connect clients: sign in as yourself, not with a token.";
     Err(Box::new(entrance::sign_in(visit.app(), StatusCode::FORBIDDEN, next, Some(problem))))
 }
 

@@ -1,6 +1,6 @@
 //! The page to sign in, for visitors without a session.
 
-use atlas_oauth::person::MAX_PASSPHRASE;
+use atlas_oauth::passphrase::MAX_PASSPHRASE;
 use atlas_web::App;
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
@@ -29,7 +29,9 @@ pub(crate) fn needed(app: &App, parts: &Parts) -> Response {
 
 /// The page to sign in, which then leads to `next`.
 pub(crate) fn sign_in(app: &App, status: StatusCode, next: &str, problem: Option<&str>) -> Response {
-    let by_token = app.gate.takes_signed();
+    let (by_token, issuer) = (app.gate.takes_signed(), app.gate.issuer());
+    let upstream = issuer.and_then(|issuer| issuer.upstream.as_ref());
+    let by_passphrase = issuer.is_some_and(|issuer| issuer.authority.passphrase.is_some());
     let content = html! {
         div.narrow {
             h1 { "Sign in" }
@@ -39,7 +41,14 @@ pub(crate) fn sign_in(app: &App, status: StatusCode, next: &str, problem: Option
                 pre.command { code { "atlas ui" } }
                 p.hint { "The link works once. It makes you the person at this machine: you can approve what agents want to do, and take it back." }
             }
-            @if let Some(issuer) = app.gate.issuer() {
+            @if let Some(upstream) = upstream {
+                form.stack method="post" action=(atlas_oauth::upstream::BEGIN) {
+                    input type="hidden" name="next" value=(next);
+                    button.primary type="submit" { "Sign in with " (upstream.document.shown()) }
+                }
+            }
+            @if let (true, Some(issuer)) = (by_passphrase, issuer) {
+                @if upstream.is_some() { h2 { "Or with your passphrase" } }
                 form.stack method="post" action="/ui/sign-in" {
                     input type="hidden" name="next" value=(next);
                     // For password managers, which keep a passphrase by a name; the person's own is told to nobody.
@@ -52,8 +61,8 @@ pub(crate) fn sign_in(app: &App, status: StatusCode, next: &str, problem: Option
                     }
                     button.primary type="submit" { "Sign in" }
                 }
-                h2 { "Or with a token" }
             }
+            @if issuer.is_some() { h2 { "Or with a token" } }
             @if by_token {
                 form.stack method="post" action="/ui/sign-in" {
                     input type="hidden" name="next" value=(next);
@@ -66,7 +75,11 @@ pub(crate) fn sign_in(app: &App, status: StatusCode, next: &str, problem: Option
             @if !by_token && !app.is_on_host() { p { "Nobody can sign in here: this service takes no signed tokens." } }
         }
     };
-    response::page(status, frame::page(None, Section::Other, "Sign in", content))
+    let page = response::page(status, frame::page(None, Section::Other, "Sign in", content));
+    match upstream {
+        Some(upstream) => response::with_forms_to(page, &upstream.sources()),
+        None => page,
+    }
 }
 
 /// Whether the request is one that only looks.

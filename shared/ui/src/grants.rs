@@ -60,7 +60,7 @@ pub(crate) async fn revoke(form: Form) -> Response {
     let visit = &form.visit;
     let app = visit.app();
     if !visit.visitor.is_person {
-        let message = "only the person revokes what they allowed: sign in with your passphrase";
+        let message = "only the person revokes what they allowed: sign in as yourself, not with a token";
         return visit.failed(&Error::new(Code::Forbidden, Reason::ScopeMissing, message));
     }
     let Ok(id) = form.text("grant").parse() else {

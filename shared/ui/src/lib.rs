@@ -8,7 +8,7 @@
 //!
 //! - this file: the routes
 //! - [`session`]: how visitors are known: links that work once, cookies, sign-out; `entrance`: what others
-//!   get; `sign_in`: signing in and out
+//!   get; `sign_in`: signing in and out; `upstream`: through another service
 //! - `visit`: a request of a visitor, and a form that they sent; `frame`: what all pages have in common; `response`: their headers;
 //!   `assets`: the style sheet and the script; `answer`: reads answers of operations; `links`: addresses of pages; `words`: numbers and names in words
 //! - `approvals`: calls that wait; `activity`: commits; `undo`: takes them back; `changes`: files before and after; `diff`: their lines
@@ -43,6 +43,7 @@ pub mod session;
 mod sign_in;
 mod sync;
 mod undo;
+mod upstream;
 mod vaults;
 mod visit;
 mod words;
@@ -105,11 +106,12 @@ pub fn routes() -> Routes {
 /// The routes to sign in, and what their pages load. They are among [`routes`].
 #[must_use]
 pub fn sign_in_routes() -> Routes {
-    Routes::default().with_pages(is_page).serve("/ui/sign-in", &[], get(sign_in::page).post(sign_in::by_form)).serve(
-        "/ui/assets/{name}",
-        &[],
-        get(assets::asset),
-    )
+    Routes::default()
+        .with_pages(is_page)
+        .serve("/ui/sign-in", &[], get(sign_in::page).post(sign_in::by_form))
+        .serve(atlas_oauth::upstream::BEGIN, &[], post(upstream::begin))
+        .serve(atlas_oauth::upstream::BACK, &[], get(upstream::back))
+        .serve("/ui/assets/{name}", &[], get(assets::asset))
 }
 
 /// The routes where a person decides about clients.

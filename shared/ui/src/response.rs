@@ -45,7 +45,7 @@ pub(crate) fn with_pictures(mut response: Response) -> Response {
     response
 }
 
-/// The same page, whose forms may lead to `source` too, which is one word of a policy.
+/// The same page, whose forms may lead to `source` too: words of a policy.
 pub(crate) fn with_forms_to(mut response: Response, source: &str) -> Response {
     let policy = POLICY.replace("form-action 'self'", &format!("form-action 'self' {source}"));
     if let Ok(policy) = HeaderValue::from_str(&policy) {

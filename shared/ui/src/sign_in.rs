@@ -1,4 +1,4 @@
-//! Signing in, by a link of the host, by a passphrase or by a token, and out.
+//! Signing in, by a link of the host, by a passphrase or by a token, and out. `upstream` is another way.
 
 use atlas_oauth::person::Outcome;
 use atlas_oauth::{OAuthError, Server};
@@ -89,9 +89,14 @@ async fn by_passphrase(app: &App, headers: &HeaderMap, fields: &Fields, next: &s
         Ok(Outcome::Wait(seconds)) => Some((StatusCode::TOO_MANY_REQUESTS, waits(seconds))),
         Err(error) => return failed(&error),
     };
-    if let Some((status, problem)) = problem {
-        return sign_in(app, status, next, Some(&problem));
+    match problem {
+        Some((status, problem)) => sign_in(app, status, next, Some(&problem)),
+        None => as_person(app, &server, headers, next).await,
     }
+}
+
+/// Begins a session of the person, and has the browser known from now on.
+pub(crate) async fn as_person(app: &App, server: &Server<'_>, headers: &HeaderMap, next: &str) -> Response {
     let begun = session::of_person(server.mirror, &server.issuer.authority.person, server.now).await;
     let (session, expires) = match begun {
         Ok(begun) => begun,
@@ -99,7 +104,9 @@ async fn by_passphrase(app: &App, headers: &HeaderMap, fields: &Fields, next: &s
     };
     let response = begin(app, headers, &session, expires, next).await;
     match server.new_browser() {
-        Ok(shown) if known.is_none() => with_cookie(response, cookie::browser_header(headers, &shown)),
+        Ok(shown) if cookie::browser(headers).is_none() => {
+            with_cookie(response, cookie::browser_header(headers, &shown))
+        }
         _ => response,
     }
 }
@@ -138,7 +145,7 @@ pub(crate) async fn sign_out(form: Form) -> Response {
     }
 }
 
-fn with_cookie(mut response: Response, cookie: Option<HeaderValue>) -> Response {
+pub(crate) fn with_cookie(mut response: Response, cookie: Option<HeaderValue>) -> Response {
     if let Some(cookie) = cookie {
         response.headers_mut().append(SET_COOKIE, cookie);
     }
@@ -147,7 +154,7 @@ fn with_cookie(mut response: Response, cookie: Option<HeaderValue>) -> Response 
 }
 
 /// A page of this site; the first one for anything else.
-fn place(next: &str) -> String {
+pub(crate) fn place(next: &str) -> String {
     let is_own = next.starts_with("/ui/") && next.bytes().all(|byte| byte.is_ascii_graphic()) && !next.contains('\\');
     if is_own { next.to_owned() } else { HOME.to_owned() }
 }

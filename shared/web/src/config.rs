@@ -11,6 +11,7 @@
 //! - [`obsidian`]: how the app of a vault is reached
 //! - [`embeddings`]: the model by which notes are found by meaning
 //! - [`services`]: services outside that operations may ask
+//! - [`upstream`]: an OpenID provider that says who the person is
 //! - `reloader`: reads the document again while a process lives
 
 pub mod document;
@@ -24,6 +25,7 @@ pub(crate) mod reloader;
 pub mod services;
 pub mod source;
 mod unsupported_keys;
+pub mod upstream;
 
 pub use document::Document;
 pub use error::{ConfigError, DocumentError};

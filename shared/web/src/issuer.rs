@@ -4,9 +4,10 @@ use atlas_access::Authority;
 use axum::http::Uri;
 
 use crate::config::document::ServerDocument;
+use crate::config::upstream::Upstream;
 use crate::settings::error::unusable;
 use crate::settings::files::read;
-use crate::settings::{Hidden, Settings, SettingsError};
+use crate::settings::{Hidden, Settings, SettingsError, Tokens};
 
 /// Where the server keeps its state, below `state/` of the default vault.
 pub const FOLDER: &str = "oauth";
@@ -14,6 +15,10 @@ pub const FOLDER: &str = "oauth";
 const MCP: &str = "/mcp";
 const KEYS: &str = "ATLAS_OAUTH_KEYS";
 const FILE: &str = "ATLAS_OAUTH_KEYS_FILE";
+const UPSTREAM: &str = "auth.upstream";
+const UPSTREAM_SECRET: &str = "ATLAS_UPSTREAM_SECRET";
+/// Longest secret that a provider gives, in bytes.
+const MAX_SECRET: usize = 4096;
 
 /// An authorization server.
 #[derive(Debug)]
@@ -24,6 +29,8 @@ pub struct Issuer {
     pub authority: Authority,
     /// How it behaves.
     pub options: ServerDocument,
+    /// The OpenID provider that says who the person is, if there is one.
+    pub upstream: Option<Upstream>,
 }
 
 impl Issuer {
@@ -59,7 +66,12 @@ impl Issuer {
             let remedy = "with an authorization server of its own write https:// and a host, without a path; http:// only for this machine";
             return Err(unusable(resource, address, remedy));
         }
-        Ok(Some(Self { address: base.to_owned(), authority, options: tokens.server.clone() }))
+        let upstream = upstream_of(tokens)?;
+        if authority.passphrase.is_none() && upstream.is_none() {
+            let remedy = "it has no passphrase, so that nobody could sign in: run `atlas auth passphrase`, or write `auth.upstream` into the configuration";
+            return Err(unusable(name, shown, remedy));
+        }
+        Ok(Some(Self { address: base.to_owned(), authority, options: tokens.server.clone(), upstream }))
     }
 
     /// The resources that tokens are given for: the deployment in all spellings, and its MCP door.
@@ -67,6 +79,22 @@ impl Issuer {
     pub fn resources(&self) -> Vec<String> {
         addresses(&self.address)
     }
+}
+
+/// The provider, if one is configured.
+fn upstream_of(tokens: &Tokens) -> Result<Option<Upstream>, SettingsError> {
+    let secret = tokens.upstream_secret.clone();
+    let Some(document) = &tokens.upstream else {
+        return match secret {
+            Some(_) => Err(unusable(UPSTREAM_SECRET, "…", "write `auth.upstream` into the configuration as well")),
+            None => Ok(None),
+        };
+    };
+    let is_secret = |text: &str| text.len() <= MAX_SECRET && text.bytes().all(|byte| byte.is_ascii_graphic());
+    if secret.as_ref().is_some_and(|Hidden(text)| !is_secret(text)) {
+        return Err(unusable(UPSTREAM_SECRET, "…", "write the secret as the provider gave it, without spaces"));
+    }
+    document.open(secret).map(Some).map_err(|error| unusable(UPSTREAM, &document.issuer, &error.remedy))
 }
 
 /// Refuses secrets of a server that would never be asked.

@@ -19,7 +19,8 @@ use tracing_subscriber::filter::Targets;
 
 pub use auth::Auth;
 pub use error::SettingsError;
-pub use tokens::{Hidden, Tokens};
+pub use hidden::Hidden;
+pub use tokens::Tokens;
 
 use self::auth::is_address;
 use crate::clients::Clients;
@@ -34,6 +35,7 @@ use crate::origins::Origins;
 pub(crate) mod auth;
 pub(crate) mod error;
 pub(crate) mod files;
+pub(crate) mod hidden;
 mod tokens;
 
 /// The settings of a function or server.
@@ -140,7 +142,7 @@ const DEFAULT_LOG: &str = "info";
 const NO_VAULT: &str = "write letters, digits, `.`, `_`, `-`, at most 64";
 
 /// The variables that there are.
-pub(crate) const KNOWN: [&str; 27] = [
+pub(crate) const KNOWN: [&str; 28] = [
     "ATLAS_STORE",
     "ATLAS_CONFIG",
     "ATLAS_VAULT",
@@ -155,6 +157,7 @@ pub(crate) const KNOWN: [&str; 27] = [
     "ATLAS_AUTHORIZATION_SERVERS",
     "ATLAS_OAUTH_KEYS",
     "ATLAS_OAUTH_KEYS_FILE",
+    "ATLAS_UPSTREAM_SECRET",
     "ATLAS_MAX_BYTES",
     "ATLAS_MAX_RESULTS",
     "ATLAS_SEARCH_NOTES",
@@ -232,6 +235,9 @@ impl Settings {
                 }
                 "ATLAS_OAUTH_KEYS" => settings.tokens.authority = Some(Hidden(text)),
                 "ATLAS_OAUTH_KEYS_FILE" => settings.tokens.authority_file = Some(text),
+                "ATLAS_UPSTREAM_SECRET" => {
+                    settings.tokens.upstream_secret = Some(Hidden(text)).filter(|Hidden(text)| !text.is_empty())
+                }
                 "ATLAS_MAX_BYTES" => settings.limits.max_bytes = number("ATLAS_MAX_BYTES", &text, 1_000, 5_000_000)?,
                 "ATLAS_MAX_RESULTS" => settings.limits.max_results = number("ATLAS_MAX_RESULTS", &text, 1, 50)?,
                 "ATLAS_SEARCH_NOTES" => {

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use atlas_access::authority::{AuthorityDocument, KeyDocument};
 use atlas_mirror::{Store, StoreOptions};
-use atlas_oauth::person::{code_at, hash_passphrase};
+use atlas_oauth::passphrase::hash_passphrase;
+use atlas_oauth::person::code_at;
 use atlas_testkit::{CountingStore, VaultBuilder};
 use atlas_web::App;
 use atlas_web::state::Reach;
@@ -27,12 +28,14 @@ pub(crate) const CALLBACK: &str = "https://claude.ai/api/mcp/auth_callback";
 pub(crate) const PASSPHRASE: &str = "correct horse battery staple";
 pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 pub(crate) const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+/// What an OpenID provider knows the deployment by.
+pub(crate) const UPSTREAM_SECRET: &str = "a:secret/of+the=provider";
 const CODE_SECRET: &[u8] = b"12345678901234567890";
 
 /// The secrets of the server, with a one-time code.
 pub(crate) static AUTHORITY: LazyLock<AuthorityDocument> = LazyLock::new(|| AuthorityDocument {
     person: "ada".to_owned(),
-    passphrase: hash_passphrase(PASSPHRASE).unwrap(),
+    passphrase: Some(hash_passphrase(PASSPHRASE).unwrap()),
     totp: Some("MTIzNDU2Nzg5MDEyMzQ1Njc4OTA=".to_owned()),
     secret: "0123456789abcdef".repeat(4),
     keys: vec![KeyDocument::make(Timestamp::UNIX_EPOCH).unwrap()],
@@ -121,12 +124,16 @@ async fn process_with(
     auth: &Value,
     change: impl FnOnce(App) -> App,
 ) -> Client {
-    let variables = [
+    let (keys, document) = (authority.write().unwrap(), json!({ "auth": auth }).to_string());
+    let mut variables = vec![
         ("ATLAS_AUTH", "jwt"),
         ("ATLAS_RESOURCE", BASE),
-        ("ATLAS_OAUTH_KEYS", &authority.write().unwrap()),
-        ("ATLAS_CONFIG", &json!({ "auth": auth }).to_string()),
+        ("ATLAS_OAUTH_KEYS", keys.as_str()),
+        ("ATLAS_CONFIG", document.as_str()),
     ];
+    if auth.get("upstream").is_some() {
+        variables.push(("ATLAS_UPSTREAM_SECRET", UPSTREAM_SECRET));
+    }
     let requests = CountingStore::new(deployment.objects.clone());
     let store = Store::new(requests.clone(), "", StoreOptions::default()).unwrap();
     let app = App::open_in(store, &settings(&variables), Reach::Loopback, Duration::from_secs(30)).await.unwrap();

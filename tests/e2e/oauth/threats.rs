@@ -348,7 +348,7 @@ async fn the_store_has_no_secret_in_the_clear() {
         &user_code,
         &session,
         PASSPHRASE,
-        &AUTHORITY.passphrase,
+        AUTHORITY.passphrase.as_ref().unwrap(),
         &AUTHORITY.secret,
     ];
     let objects: Vec<_> = site.deployment.objects.list(None).try_collect().await.unwrap();

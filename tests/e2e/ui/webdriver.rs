@@ -85,7 +85,7 @@ impl Browser {
             "--hide-scrollbars",
             "--no-first-run",
             // Other names lead nowhere.
-            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
         ];
         let capabilities = json!({
             "browserName": "chrome",

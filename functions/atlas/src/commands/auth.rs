@@ -49,6 +49,9 @@ enum AuthCommand {
         /// Sign in by the passphrase alone, without a code of an app
         #[arg(long)]
         without_codes: bool,
+        /// Sign in through the OpenID provider of the configuration alone
+        #[arg(long, conflicts_with = "generate")]
+        without_passphrase: bool,
         /// Do nothing if the file is there
         #[arg(long)]
         if_missing: bool,
@@ -99,12 +102,17 @@ enum AuthCommand {
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
     match arguments.what {
-        AuthCommand::Init { place, person, generate, without_codes, if_missing } => {
-            init(&place.file, person, generate, without_codes, if_missing)
+        AuthCommand::Init { place, person, generate, without_codes, without_passphrase, if_missing } => {
+            if place.file.exists() && if_missing {
+                return Ok(());
+            }
+            let passphrase = || authority_file::passphrase(generate);
+            let codes = !without_codes && !without_passphrase;
+            init(&place.file, person, (!without_passphrase).then_some(passphrase), codes)
         }
         AuthCommand::Passphrase { place, generate } => {
             let mut document = authority_file::read(&place.file)?;
-            document.passphrase = authority_file::passphrase(generate)?;
+            document.passphrase = Some(authority_file::passphrase(generate)?);
             authority_file::write(&place.file, &document)?;
             output::note("the passphrase is another one from the next start of the server on");
             Ok(())
@@ -135,17 +143,19 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     }
 }
 
-fn init(file: &Path, person: String, generate: bool, without_codes: bool, if_missing: bool) -> Outcome {
+fn init(
+    file: &Path,
+    person: String,
+    passphrase: Option<impl FnOnce() -> Result<String, Box<dyn std::error::Error>>>,
+    codes: bool,
+) -> Outcome {
     if file.exists() {
-        if if_missing {
-            return Ok(());
-        }
         return Err(
             format!("{} is there: `atlas auth passphrase` or `atlas auth rotate` change it", file.display()).into()
         );
     }
-    let passphrase = authority_file::passphrase(generate)?;
-    let code_secret = (!without_codes).then(random).transpose()?;
+    let passphrase = passphrase.map(|ask| ask()).transpose()?;
+    let code_secret = codes.then(random).transpose()?;
     let document = AuthorityDocument {
         passphrase,
         totp: code_secret.as_ref().map(|secret| base64(secret)),

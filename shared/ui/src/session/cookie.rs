@@ -17,6 +17,8 @@ const SECURE_NAME: &str = "__Host-atlas-page";
 const BROWSER: (&str, &str) = ("__Host-atlas-browser", "atlas_browser");
 /// The cookie by which the chosen vault is known.
 const VAULT: (&str, &str) = ("__Host-atlas-vault", "atlas_vault");
+/// The cookie that has the note of a sign-in through another service.
+const UPSTREAM: (&str, &str) = ("__Host-atlas-upstream", "atlas_upstream");
 const BROWSER_SECONDS: u64 = 366 * 24 * 3600;
 
 /// The content of a cookie.
@@ -75,6 +77,19 @@ pub(crate) fn browser(headers: &HeaderMap) -> Option<&str> {
 pub(crate) fn browser_header(headers: &HeaderMap, shown: &str) -> Option<HeaderValue> {
     let (name, attributes) = kind_of(headers, BROWSER);
     HeaderValue::from_str(&format!("{name}={shown}; Max-Age={BROWSER_SECONDS}; {attributes}")).ok()
+}
+
+/// The note of a sign-in through another service.
+pub(crate) fn upstream(headers: &HeaderMap) -> Option<&str> {
+    let (name, _) = kind_of(headers, UPSTREAM);
+    pairs(headers).find(|(of, _)| *of == name).map(|(_, value)| value)
+}
+
+/// The header that keeps the note for `seconds`. That service leads back here, which is from another site: it comes with links that are followed from there.
+pub(crate) fn upstream_header(headers: &HeaderMap, note: &str, seconds: u64) -> Option<HeaderValue> {
+    let (name, attributes) = kind_of(headers, UPSTREAM);
+    let attributes = attributes.replace("SameSite=Strict", "SameSite=Lax");
+    HeaderValue::from_str(&format!("{name}={note}; Max-Age={seconds}; {attributes}")).ok()
 }
 
 /// The vault that the browser's visitor chose to look at.

@@ -19,6 +19,7 @@ use crate::config::error_messages::remedy;
 use crate::config::obsidian::ObsidianDocument;
 use crate::config::services::{GatewayDocument, PlurDocument};
 use crate::config::unsupported_keys;
+use crate::config::upstream::UpstreamDocument;
 use crate::hosts::Hosts;
 use crate::origins::Origins;
 use crate::settings::auth::{Auth, is_address};
@@ -136,6 +137,7 @@ pub struct AuthDocument {
     pub authorization_servers: Option<Vec<String>>,
     pub check_revocation: Option<bool>,
     pub server: ServerDocument,
+    pub upstream: Option<UpstreamDocument>,
 }
 
 /// `auth.server`: the deployment's own authorization server.
@@ -383,6 +385,7 @@ impl AuthDocument {
             }
         }
         range("auth.server.maxGrantDays", Some(self.server.max_grant_days.into()), 1, 366)?;
+        self.upstream.as_ref().map_or(Ok(()), UpstreamDocument::check)?;
         let servers = self.authorization_servers.iter().flatten().map(|server| ("auth.authorizationServers", server));
         let mut addresses = self.resource.iter().map(|resource| ("auth.resource", resource)).chain(servers);
         match addresses.find(|(_, address)| !is_address(address)) {

@@ -71,6 +71,7 @@ pub fn list(settings: &Settings) -> Vec<Row> {
     let rest = [
         ("vaults", json!(ids)),
         ("auth.server", json!(settings.tokens.server)),
+        ("auth.upstream", json!(settings.tokens.upstream)),
         ("auth.checkRevocation", json!(settings.tokens.check_revocation)),
         ("governor.maxResponseBytes", json!(limits.max_response_bytes)),
         ("governor.regexTimeoutMs", json!(limits.max_scan_time.as_millis())),
@@ -143,6 +144,7 @@ fn of_variable(settings: &Settings, variable: &str) -> Value {
         "ATLAS_AUTHORIZATION_SERVERS" => json!(tokens.authorization_servers),
         "ATLAS_OAUTH_KEYS" => json!(tokens.authority.as_ref().map(|_| MASK)),
         "ATLAS_OAUTH_KEYS_FILE" => json!(tokens.authority_file),
+        "ATLAS_UPSTREAM_SECRET" => json!(tokens.upstream_secret.as_ref().map(|_| MASK)),
         "ATLAS_PLUR_TOKEN" => json!(settings.services.plur_token.as_ref().map(|_| MASK)),
         "ATLAS_GATEWAY_TOKEN" => json!(settings.services.gateway_token.as_ref().map(|_| MASK)),
         "ATLAS_EMBEDDINGS_TOKEN" => json!(settings.services.embeddings_keys.token.as_ref().map(|_| MASK)),

@@ -141,6 +141,7 @@ impl Settings {
             }
         }
         self.tokens.server = auth.server.clone();
+        self.tokens.upstream.clone_from(&auth.upstream);
         self.tokens.check_revocation = auth.check_revocation.unwrap_or_default();
         if let (Some(resource), true) = (&auth.resource, self.leaves("ATLAS_RESOURCE")) {
             self.tokens.resource = Some(resource.clone());

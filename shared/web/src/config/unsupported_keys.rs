@@ -43,8 +43,9 @@ const NAMES: [(&str, &str); 28] = [
     ("transports.http.port", ELSEWHERE),
 ];
 /// Secrets, and the variables that have them.
-const SECRETS: [(&str, &str); 6] = [
+const SECRETS: [(&str, &str); 7] = [
     ("auth.jwtSecret", "ATLAS_JWT_SECRET"),
+    ("auth.upstream.clientSecret", "ATLAS_UPSTREAM_SECRET"),
     ("vaults[].restApiKey", "ATLAS_OBSIDIAN_KEY"),
     ("vaults[].obsidian.restApiKey", "ATLAS_OBSIDIAN_KEY"),
     ("plur.apiKey", "ATLAS_PLUR_TOKEN"),
@@ -54,7 +55,7 @@ const SECRETS: [(&str, &str); 6] = [
 const PROTECTION: &str = "transports.http.enableDnsRebindingProtection";
 
 /// Names whose values are lists.
-const LISTS: [&str; 20] = [
+const LISTS: [&str; 23] = [
     "vaults",
     "rules",
     "scopes",
@@ -66,6 +67,9 @@ const LISTS: [&str; 20] = [
     "issuers",
     "audiences",
     "authorizationServers",
+    "subjects",
+    "emails",
+    "origins",
     "allowed",
     "hidden",
     "disabled",

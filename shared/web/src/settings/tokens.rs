@@ -1,10 +1,10 @@
 //! How tokens are checked, and where callers get them.
 
-use std::fmt;
-
 use atlas_access::Secret;
 
 use crate::config::document::ServerDocument;
+use crate::config::upstream::UpstreamDocument;
+use crate::settings::hidden::Hidden;
 
 /// How tokens are checked, and where callers get them.
 #[derive(Clone, Debug, Default)]
@@ -31,16 +31,10 @@ pub struct Tokens {
     pub authority_file: Option<String>,
     /// How the authorization server of its own behaves.
     pub server: ServerDocument,
+    /// The OpenID provider that says who the person is, if there is one.
+    pub upstream: Option<UpstreamDocument>,
+    /// `ATLAS_UPSTREAM_SECRET`: the secret that it gave this deployment. It is not shown.
+    pub upstream_secret: Option<Hidden>,
     /// Whether each request looks whether its grant was revoked.
     pub check_revocation: bool,
-}
-
-/// A text that is not shown.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Hidden(pub String);
-
-impl fmt::Debug for Hidden {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(secret)")
-    }
 }
