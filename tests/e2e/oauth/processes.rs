@@ -1,19 +1,26 @@
 //! Processes that check tokens without giving any, and the host's commands.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use atlas_access::authority::AuthorityDocument;
 use atlas_access::mint::Grant;
 use atlas_access::{Authority, Secret, mint};
+use object_store::local::LocalFileSystem;
 use serde_json::{Value, json};
 
 use crate::support::clock;
+use crate::support::deployment::demo;
 use crate::support::programs::{Place, atlas, json_of};
 use crate::support::tokens::{SECRET, bearer, send};
 
-use super::site::{AUTHORITY, BASE, Person, Site, page, text};
+use super::site::{
+    AUTHORITY, BASE, PASSPHRASE, Person, Site, authorize, page, post, process_over, redeemed, registered, text,
+};
 
 #[tokio::test]
 async fn a_function_without_the_secrets_takes_the_tokens_and_knows_the_person() {
@@ -116,4 +123,55 @@ fn the_file_of_secrets_is_its_owners_and_keys_in_it_change_by_overlap() {
         json_of(atlas().args(["auth", "grants", "--json", "--vault", "main", "--store", &place.store])),
         json!([])
     );
+}
+
+#[tokio::test]
+async fn the_steps_after_a_theft_leave_the_thief_nothing() {
+    let place = Place::new();
+    assert!(place.sync(&demo()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().success());
+    let file = place.path("auth.json");
+    let runs = |command: &mut Command, typed: &str| {
+        let mut running = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // Some ask for nothing.
+        let _ = writeln!(running.stdin.take().unwrap(), "{typed}");
+        assert!(running.wait().unwrap().success(), "{command:?}");
+    };
+    runs(atlas().args(["auth", "init", "--without-codes", "--file"]).arg(&file), PASSPHRASE);
+    let folder = place.store.strip_prefix("file://").unwrap();
+    let started = async || {
+        let authority = AuthorityDocument::parse(&fs::read_to_string(&file).unwrap()).unwrap();
+        let objects = Arc::new(LocalFileSystem::new_with_prefix(folder).unwrap());
+        process_over(objects, &authority, &json!({ "checkRevocation": true }), |app| app).await
+    };
+    // The thief has everything that there was: tokens, a session, a registration, the passphrase.
+    let before = started().await;
+    let id = registered(&before).await;
+    let person = Person::at(&before);
+    assert_eq!(person.tries(PASSPHRASE, "").await.status, 303);
+    let code = person.allows(&id, &[("scope", "read:vault")]).await;
+    let tokens = redeemed(&before, &id, &code).await.ok();
+    let headers = [bearer(text(&tokens, "access_token"))];
+    let session = format!("__Host-atlas-page={}", person.cookie("atlas-page").unwrap());
+    let refresh =
+        [("grant_type", "refresh_token"), ("client_id", &id), ("refresh_token", text(&tokens, "refresh_token"))];
+
+    runs(atlas().args(["auth", "rotate", "--stolen", "--file"]).arg(&file), "");
+    runs(atlas().args(["auth", "passphrase", "--file"]).arg(&file), "another horse, another battery");
+    runs(atlas().args(["auth", "revoke", "--all", "--vault", "main", "--store", &place.store]), "");
+    runs(place.atlas("ui").arg("--sign-out"), "");
+
+    let after = started().await;
+    let called = send(&after, "POST", "/find", &headers, &json!({ "term": "berth" })).await;
+    assert_eq!(called.status, 401, "the access token works");
+    assert_eq!(post(&after, "/oauth/token", &refresh).await.status, 400, "the refresh token works");
+    let thief = Person::at(&after);
+    assert_eq!(thief.send("GET", "/ui/access", &[("cookie", &session)], "").await.status, 401, "the session goes on");
+    assert_eq!(thief.tries(PASSPHRASE, "").await.status, 403, "the passphrase works");
+    let person = Person::at(&after);
+    assert_eq!(person.tries("another horse, another battery", "").await.status, 303);
+    assert_eq!(person.get(&authorize(&id)).await.status, 400, "the registration is known");
+    // The client registers and asks again, and goes on.
+    let id = registered(&after).await;
+    let code = person.allows(&id, &[("scope", "read:vault")]).await;
+    redeemed(&after, &id, &code).await.ok();
 }

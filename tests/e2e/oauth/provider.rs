@@ -68,7 +68,7 @@ impl Provider {
 
     /// The field `auth.upstream` of a configuration.
     pub(crate) fn configuration(&self) -> Value {
-        json!({ "issuer": self.issuer(), "clientId": CLIENT, "name": "Example", "subjects": [SUBJECT], "timeoutMs": 300 })
+        json!({ "issuer": self.issuer(), "clientId": CLIENT, "name": "Example", "subjects": [SUBJECT] })
     }
 
     pub(crate) fn script(&self) -> MutexGuard<'_, Script> {

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use atlas_access::authority::{AuthorityDocument, KeyDocument};
@@ -15,6 +15,7 @@ use atlas_web::state::Reach;
 use axum::body::Body;
 use axum::http::{Method, Request};
 use jiff::Timestamp;
+use object_store::ObjectStore;
 use serde_json::{Value, json};
 
 use crate::support::clock;
@@ -124,6 +125,16 @@ async fn process_with(
     auth: &Value,
     change: impl FnOnce(App) -> App,
 ) -> Client {
+    process_over(deployment.objects.clone(), authority, auth, change).await
+}
+
+/// The same over this store.
+pub(crate) async fn process_over(
+    objects: Arc<dyn ObjectStore>,
+    authority: &AuthorityDocument,
+    auth: &Value,
+    change: impl FnOnce(App) -> App,
+) -> Client {
     let (keys, document) = (authority.write().unwrap(), json!({ "auth": auth }).to_string());
     let mut variables = vec![
         ("ATLAS_AUTH", "jwt"),
@@ -134,7 +145,7 @@ async fn process_with(
     if auth.get("upstream").is_some() {
         variables.push(("ATLAS_UPSTREAM_SECRET", UPSTREAM_SECRET));
     }
-    let requests = CountingStore::new(deployment.objects.clone());
+    let requests = CountingStore::new(objects);
     let store = Store::new(requests.clone(), "", StoreOptions::default()).unwrap();
     let app = App::open_in(store, &settings(&variables), Reach::Loopback, Duration::from_secs(30)).await.unwrap();
     Client::of(change(app.with_clock(clock::now)), requests)

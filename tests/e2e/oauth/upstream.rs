@@ -266,7 +266,8 @@ async fn nothing_goes_to_origins_that_are_not_configured() {
 
 #[tokio::test]
 async fn a_provider_that_fails_signs_nobody_in_and_the_person_is_told() {
-    let (provider, site) = started().await;
+    let is_slow = json!({ "timeoutMs": 500 });
+    let (provider, site) = started_with(is_slow.clone()).await;
     let person = Person::at(&site.client);
     let large = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{{\"x\":\"");
     let moved = b"HTTP/1.1 307 So\r\nlocation: http://127.0.0.1:1/token\r\ncontent-length: 0\r\n\r\n";
@@ -292,7 +293,7 @@ async fn a_provider_that_fails_signs_nobody_in_and_the_person_is_told() {
             Answer::Silence(Duration::from_secs(5)),
             Answer::Endless(large.clone()),
         ] {
-            let (provider, site) = started().await;
+            let (provider, site) = started_with(is_slow.clone()).await;
             provider.script().instead = vec![(path, answer)];
             let person = Person::at(&site.client);
             let reply = person.form("/ui/sign-in/upstream", &[("next", "/ui")]).await;

@@ -86,7 +86,6 @@ fn who_signs_in_at_a_provider_comes_back_to_the_consent_page() {
     // Another site than the server, as it is outside of tests: the browser leaves cookies out that are for this site alone.
     let mut upstream = provider.configuration();
     upstream["issuer"] = provider.issuer().replace("127.0.0.1", "localhost").into();
-    upstream["timeoutMs"] = 5000.into();
     let configuration = json!({ "auth": { "upstream": upstream } }).to_string();
     let variables = [("ATLAS_CONFIG", configuration.as_str()), ("ATLAS_UPSTREAM_SECRET", UPSTREAM_SECRET)];
     let serving = Serving::start(&["--without-passphrase"], &variables);
