@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use atlas_segment::code::Code;
 use atlas_segment::record::{Kind, TextSpan};
 use atlas_segment::vectors::{StoredVector, VectorWriter};
-use atlas_segment::{Body, Document, PartRef, Record, SectionName, SegmentsBuilder};
+use atlas_segment::{Body, Document, Parsed, PartRef, Record, SectionName, SegmentsBuilder};
 use atlas_vault::VaultPath;
 use bytes::Bytes;
 
@@ -233,7 +233,9 @@ pub(crate) fn build(
             replaces: held.replaces,
             body,
         };
-        segments.push_code(&document, held.code.as_ref()).map_err(refused)?;
+        let (Body::Text(text) | Body::Blob { text, .. }) = body;
+        let parsed = Parsed::of(held.kind, &held.path, text).with_code(held.code.clone());
+        segments.push_parsed(&document, parsed).map_err(refused)?;
     }
     let segments = segments.finish().map_err(refused)?;
     let mut segments: Vec<NewSegment> = segments.into_iter().map(NewSegment::from).collect();

@@ -1,20 +1,21 @@
 //! Builds a segment from documents in path order. Equal documents give equal bytes.
 
 use std::collections::{BTreeMap, HashSet};
+use std::thread;
 
-use atlas_vault::{VaultPath, fold};
+use atlas_vault::{Note, VaultPath, fold};
 
 use crate::chunk::ChunkWriter;
-use crate::code::{Code, CodeWriter};
-use crate::directory::{GramDirectory, KeyDirectory};
+use crate::code::CodeWriter;
+use crate::directory::KeyDirectory;
 use crate::error::FormatError;
 use crate::facts::{AnchorWriter, FactWriter};
 use crate::frame::{self, Packer};
-use crate::gram::MAX_BYTES;
-use crate::gram_builder::GramBuilder;
+use crate::gram_source::GramSource;
 use crate::headings::HeadingWriter;
 use crate::layout::{FORMAT_VERSION, Layout, Section, SectionName};
 use crate::object;
+use crate::parsed::{Content, Parsed};
 use crate::record::{self, Kind, Link, LinkKind, Record};
 use crate::term_writer::TermWriter;
 use crate::text::{self, MAX_TEXT_BYTES, TextWriter};
@@ -22,10 +23,8 @@ use crate::text::{self, MAX_TEXT_BYTES, TextWriter};
 /// A writer starts a new segment when this one reaches about this many bytes.
 pub const FULL_BYTES: usize = 64 << 20;
 
-/// A sample of about this many chunks shows which grams are common.
-const SAMPLE: usize = 64;
-/// Bytes read of each sampled chunk.
-const SAMPLE_BYTES: usize = 64 << 10;
+/// Segments with at least this many bytes of text are finished by two threads.
+const LARGE_BYTES: u32 = 1 << 20;
 
 /// A document to add.
 #[derive(Clone, Debug)]
@@ -78,7 +77,6 @@ pub struct Builder {
     packer: Packer,
     text: TextWriter,
     chunks: ChunkWriter,
-    grams: GramBuilder,
     terms: TermWriter,
     /// By document: whether its grams are indexed.
     indexed: Vec<bool>,
@@ -100,7 +98,6 @@ pub struct Builder {
     notes: u32,
     first: Option<String>,
     last: Option<String>,
-    folded: Vec<u8>,
 }
 
 impl Builder {
@@ -110,7 +107,6 @@ impl Builder {
             packer: Packer::new()?,
             text: TextWriter::new(),
             chunks: ChunkWriter::default(),
-            grams: GramBuilder::new(),
             terms: TermWriter::default(),
             indexed: Vec::new(),
             utf16: BTreeMap::new(),
@@ -129,7 +125,6 @@ impl Builder {
             notes: 0,
             first: None,
             last: None,
-            folded: Vec::new(),
         })
     }
 
@@ -152,11 +147,12 @@ impl Builder {
 
     /// Adds the next document in path order.
     pub fn push(&mut self, document: &Document<'_>) -> Result<(), FormatError> {
-        self.push_code(document, None)
+        let (Body::Text(text) | Body::Blob { text, .. }) = document.body;
+        self.push_parsed(document, Parsed::of(document.kind, document.path, text))
     }
 
-    /// Adds the next document in path order, and what it says as source code, if that is known.
-    pub fn push_code(&mut self, document: &Document<'_>, code: Option<&Code>) -> Result<(), FormatError> {
+    /// Adds the next document in path order, which was parsed before.
+    pub fn push_parsed(&mut self, document: &Document<'_>, parsed: Parsed) -> Result<(), FormatError> {
         let path = document.path.as_str();
         if self.last.as_deref().is_some_and(|last| last >= path) {
             return Err(FormatError::OutOfOrder { path: path.to_owned() });
@@ -191,25 +187,24 @@ impl Builder {
             tags: Vec::new(),
             links: Vec::new(),
         };
-        match document.kind {
-            Kind::Note => {
+        match parsed.content {
+            Content::Note(note) => {
                 self.notes += 1;
-                self.add_note(id, document.path, &decoded, &mut record);
+                self.add_note(id, document.path, &decoded, *note, &mut record);
             }
-            Kind::Text => {
+            Content::Links(links) => {
                 self.terms.push(document.path, &decoded, [].into_iter(), [].into_iter(), [].into_iter());
-                let links = atlas_vault::links(document.path, &decoded);
                 self.facts.text(id, &links, &decoded);
                 self.anchors.push(id, &links);
                 record.links = inner_links(links);
             }
-            Kind::Attachment if has_found_text => {
+            Content::Other if has_found_text => {
                 self.terms.push(document.path, &decoded, [].into_iter(), [].into_iter(), [].into_iter());
             }
-            Kind::Attachment | Kind::Config => self.terms.skip(),
+            Content::Other => self.terms.skip(),
         }
-        if let Some(code) = code.filter(|_| document.kind == Kind::Text) {
-            self.code.push(id, code);
+        if let Some(code) = parsed.code.filter(|_| document.kind == Kind::Text) {
+            self.code.push(id, &code);
         }
         if text::is_utf16(text) {
             self.utf16.insert(id, decoded.into_owned());
@@ -221,8 +216,7 @@ impl Builder {
         Ok(())
     }
 
-    fn add_note(&mut self, id: u32, path: &VaultPath, text: &str, record: &mut Record) {
-        let note = atlas_vault::parse(text);
+    fn add_note(&mut self, id: u32, path: &VaultPath, text: &str, note: Note, record: &mut Record) {
         for heading in &note.headings {
             self.headings.push(id, heading.level, heading.line, &heading.text);
         }
@@ -255,55 +249,6 @@ impl Builder {
         }
     }
 
-    /// Reads the text again for the grams: first a sample, which shows the common grams, then all of it.
-    fn add_grams(&mut self) -> Result<(), FormatError> {
-        let chunks = self.chunks.count();
-        let step = (chunks as usize / SAMPLE).max(1);
-        let mut sample = Vec::new();
-        self.each_piece(step, |_, chunk, folded| {
-            sample.push((chunk, folded.get(..SAMPLE_BYTES).unwrap_or(folded).to_vec()));
-        })?;
-        // Trigrams first; each round makes the common grams one byte longer.
-        for _ in 3..MAX_BYTES {
-            for (chunk, folded) in &sample {
-                self.grams.add(*chunk, folded);
-            }
-            if !self.grams.split(step, chunks) {
-                break;
-            }
-        }
-        self.grams.clear();
-        self.each_piece(1, |grams, chunk, folded| grams.add(chunk, folded))
-    }
-
-    /// Takes one of every `step` chunks, and calls `each` with the chunk and the folded text of each indexed document in it.
-    fn each_piece(
-        &mut self,
-        step: usize,
-        mut each: impl FnMut(&mut GramBuilder, u32, &[u8]),
-    ) -> Result<(), FormatError> {
-        let mut text = self.text.read();
-        let mut before = None;
-        for piece in self.chunks.pieces() {
-            let is_first = before.replace(piece.document) != Some(piece.document);
-            let text = text.take(piece.bytes)?;
-            if !(piece.chunk as usize).is_multiple_of(step)
-                || !self.indexed.get(piece.document as usize).is_some_and(|is_indexed| *is_indexed)
-            {
-                continue;
-            }
-            self.folded.clear();
-            fold::fold_bytes_into(text, &mut self.folded);
-            // The first piece stands for the whole document, since a UTF-16 document is always read whole.
-            if let Some(text) = self.utf16.get(&piece.document).filter(|_| is_first) {
-                self.folded.push(b'\n');
-                fold::fold_bytes_into(text.as_bytes(), &mut self.folded);
-            }
-            each(&mut self.grams, piece.chunk, &self.folded);
-        }
-        Ok(())
-    }
-
     /// The finished segment; `None` if no document was added.
     pub fn finish(mut self) -> Result<Option<Built>, FormatError> {
         let (Some(first), Some(last)) = (self.first.take(), self.last.take()) else {
@@ -314,18 +259,20 @@ impl Builder {
             self.add_record_page(&page, &last);
         }
         self.record_pages.place(self.text.packed_lengths());
-        self.add_grams()?;
-        let mut gram_pages = GramDirectory::default();
-        let grams = self.grams.finish(self.chunks.count(), &mut gram_pages);
+        let source = GramSource { text: &self.text, chunks: &self.chunks, indexed: &self.indexed, utf16: &self.utf16 };
+        let (terms, facts, anchors, packer) = (self.terms, self.facts, self.anchors, &mut self.packer);
+        let others = || {
+            let terms = terms.finish(packer)?;
+            Ok::<_, FormatError>((terms, facts.finish(packer)?, anchors.finish(packer)?))
+        };
+        let (grams, others) = side_by_side(self.text.length() >= LARGE_BYTES, &|| source.grams(), others);
+        let ((grams, gram_pages), (terms, facts, anchors)) = (grams?, others?);
         let blocks = self.text.blocks(&mut self.packer)?;
         let chunk_count = self.chunks.count();
         let chunks = self.chunks.finish(&mut self.packer)?;
         let paths = self.paths.into_inner().map_err(|_| FormatError::TooLarge { what: "the fst of paths" })?;
         let names = self.packer.pack(&self.names)?;
-        let terms = self.terms.finish(&mut self.packer)?;
         let headings = self.headings.finish(&mut self.packer)?;
-        let facts = self.facts.finish(&mut self.packer)?;
-        let anchors = self.anchors.finish(&mut self.packer)?;
         let code = self.code.finish(&mut self.packer)?.map(|code| (SectionName::Code, code));
         let text_bytes = u64::from(self.text.length());
         let mut object = object::Writer::new();
@@ -363,6 +310,16 @@ impl Builder {
         };
         Ok(Some(Built { bytes: object.finish(&layout)?, layout }))
     }
+}
+
+/// The results of both; the first runs in a thread of its own, if that `is_worth_it` and there is one.
+fn side_by_side<A: Send, B>(is_worth_it: bool, aside: &(impl Fn() -> A + Sync), here: impl FnOnce() -> B) -> (A, B) {
+    thread::scope(|scope| {
+        let started = is_worth_it.then(|| thread::Builder::new().spawn_scoped(scope, aside).ok()).flatten();
+        let here = here();
+        let aside = started.and_then(|thread| thread.join().ok()).unwrap_or_else(aside);
+        (aside, here)
+    })
 }
 
 /// Those links that lead into the vault.

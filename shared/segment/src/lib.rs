@@ -2,7 +2,7 @@
 //! runs over their parts. No I/O: builders return bytes, and readers take them.
 //!
 //! # Layout
-//! - [`builder`]: builds a segment from documents; `gram_builder` collects its grams, `term_writer` its terms; `segments`: splits documents into as few segments
+//! - [`builder`]: builds a segment from documents, which `parsed` reads before; `gram_source` and `gram_builder` collect its grams, `term_writer` its terms; `segments`: splits documents into as few segments
 //!   as possible.
 //! - [`layout`]: the table of contents, which lists the `section`s and has the directories of pages ([`directory`]); [`object`]: the
 //!   frame around all sections.
@@ -26,11 +26,13 @@ pub mod facts;
 mod frame;
 pub mod gram;
 mod gram_builder;
+mod gram_source;
 pub mod headings;
 pub mod layout;
 mod lines;
 mod near;
 pub mod object;
+mod parsed;
 pub mod part;
 mod part_ref;
 pub mod passages;
@@ -50,6 +52,7 @@ pub use candidates::candidates;
 pub use error::FormatError;
 pub use gram::Probe;
 pub use layout::{FORMAT_VERSION, Layout, SectionName};
+pub use parsed::Parsed;
 pub use part::{Part, PartKind, PartRef};
 pub use record::{Kind, Record, TextSpan};
 pub use segments::SegmentsBuilder;

@@ -1,8 +1,8 @@
 //! Builds as few segments as possible from documents.
 
 use crate::builder::{Body, Builder, Built, Document};
-use crate::code::Code;
 use crate::error::FormatError;
+use crate::parsed::Parsed;
 
 /// Collects documents, and begins another segment when one is full.
 #[derive(Default)]
@@ -17,14 +17,15 @@ impl SegmentsBuilder {
     /// # Errors
     /// The errors of [`Builder::push`] and [`Builder::finish`].
     pub fn push(&mut self, document: &Document<'_>) -> Result<(), FormatError> {
-        self.push_code(document, None)
+        let (Body::Text(text) | Body::Blob { text, .. }) = document.body;
+        self.push_parsed(document, Parsed::of(document.kind, document.path, text))
     }
 
-    /// Adds the next document in path order, and what it says as source code, if that is known.
+    /// Adds the next document in path order, which was parsed before.
     ///
     /// # Errors
     /// The errors of [`Builder::push`] and [`Builder::finish`].
-    pub fn push_code(&mut self, document: &Document<'_>, code: Option<&Code>) -> Result<(), FormatError> {
+    pub fn push_parsed(&mut self, document: &Document<'_>, parsed: Parsed) -> Result<(), FormatError> {
         let (Body::Text(text) | Body::Blob { text, .. }) = document.body;
         if let Some(full) = self.open.take_if(|open| open.is_full(text.len())) {
             self.full.extend(full.finish()?);
@@ -33,7 +34,7 @@ impl SegmentsBuilder {
             Some(open) => open,
             none => none.insert(Builder::new()?),
         };
-        open.push_code(document, code)
+        open.push_parsed(document, parsed)
     }
 
     /// The finished segments. None of them is empty.

@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use atlas_mirror::manifest::{Changes, Totals};
 use atlas_mirror::{ChangeSet, Derived, Id, NewSegment, SegmentId, Snapshot, merge};
-use atlas_segment::code::Code;
-use atlas_segment::{Body, Document, Kind, SegmentsBuilder};
+use atlas_segment::Kind;
 use atlas_vault::VaultPath;
 use bytes::Bytes;
 
@@ -18,8 +17,8 @@ use crate::error::SyncError;
 use crate::folder::{Content, Folder, Stamp};
 use crate::guard::Danger;
 use crate::head::{self, HeadDocument, HeadDocuments};
-use crate::progress::{Phase, Progress};
-use crate::readahead;
+use crate::indexing::build;
+use crate::progress::Progress;
 use crate::report::Reason;
 use crate::rules::Class;
 use crate::scan::File;
@@ -135,13 +134,13 @@ pub(crate) struct SyncAttempt {
 
 /// A write that fits the mirror's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Chosen {
+pub(crate) struct Chosen {
     /// Its index.
-    write: usize,
+    pub(crate) write: usize,
     /// The mirror's version.
-    head: Version,
+    pub(crate) head: Version,
     /// The generation of that version; 0 if none.
-    replaces: u64,
+    pub(crate) replaces: u64,
 }
 
 /// A write whose content is in the mirror, or will be.
@@ -318,96 +317,4 @@ impl SyncChange {
 
 fn newest<'a>(documents: &'a HeadDocuments, path: &str) -> Option<&'a HeadDocument> {
     documents.get(path)?.first()
-}
-
-type Built = (Vec<NewSegment>, Vec<Result<WrittenDocument, Reason>>);
-
-/// Builds segments in path order, reading one file after the other.
-fn build(
-    folder: &Folder,
-    writes: &[Write],
-    chosen: &[Chosen],
-    code: Option<&dyn CodeReader>,
-    progress: &dyn Progress,
-) -> Result<Built, SyncError> {
-    let jobs: Vec<(&Chosen, &Write)> = chosen.iter().filter_map(|one| Some((one, writes.get(one.write)?))).collect();
-    progress.begin(Phase::Index, Some(jobs.iter().map(|(_, write)| write.file.stamp.size).sum()));
-    let mut segments = SegmentsBuilder::default();
-    let mut results = Vec::with_capacity(jobs.len());
-    readahead::in_order(
-        &jobs,
-        |(_, write)| write.file.stamp.size <= SMALL,
-        |(chosen, write)| {
-            let read = ReadWrite::of(folder, write)?;
-            Ok(if Some(read.known.sha256) == chosen.head { read } else { read.with_code(write, code) })
-        },
-        |(chosen, write), source| {
-            progress.advance(write.file.stamp.size);
-            let source = match source {
-                Ok(source) => source,
-                Err(reason) => {
-                    results.push(Err(reason));
-                    return Ok(());
-                }
-            };
-            let known = source.known;
-            if Some(known.sha256) == chosen.head {
-                results.push(Ok(WrittenDocument { known, equal: true }));
-                return Ok(());
-            }
-            let text = source.text(write);
-            let body = match &write.blob {
-                Some(blob) => Body::Blob { name: &blob.name, bytes: known.stamp.size, text: &[] },
-                None => Body::Text(text),
-            };
-            let document = Document {
-                path: &write.file.path,
-                path_on_disk: write.file.on_disk.as_deref(),
-                kind: known.kind,
-                sha256: known.sha256,
-                modified_ms: known.stamp.modified_ms(),
-                generation: 0,
-                replaces: chosen.replaces,
-                body,
-            };
-            segments.push_code(&document, source.code.as_ref())?;
-            results.push(Ok(WrittenDocument { known, equal: false }));
-            Ok::<_, SyncError>(())
-        },
-    )?;
-    Ok((segments.finish()?.into_iter().map(NewSegment::from).collect(), results))
-}
-
-/// The inputs of a document.
-struct ReadWrite {
-    known: Fingerprint,
-    /// The bytes read just now.
-    read: Option<Vec<u8>>,
-    /// Its symbols as source code.
-    code: Option<Code>,
-}
-
-impl ReadWrite {
-    fn of(folder: &Folder, write: &Write) -> Result<Self, Reason> {
-        if let Some(known) = write.known.filter(|_| write.text.is_some() || write.blob.is_some()) {
-            return Ok(Self { known, read: None, code: None });
-        }
-        let content = folder.read(write.file.disk_path(), write.file.class, write.file.is_link)?;
-        let known = content.fingerprint();
-        // It was a text before, or was to become one, so nothing was uploaded.
-        let read = Some(content.text.ok_or(Reason::Unsteady)?);
-        Ok(Self { known, read, code: None })
-    }
-
-    /// Finds what it says as source code, if it is some.
-    fn with_code(mut self, write: &Write, reader: Option<&dyn CodeReader>) -> Self {
-        let path = write.file.path.as_str();
-        let reader = reader.filter(|reader| self.known.kind == Kind::Text && reader.reads(path));
-        self.code = reader.and_then(|reader| reader.read(path, str::from_utf8(self.text(write)).ok()?));
-        self
-    }
-
-    fn text<'a>(&'a self, write: &'a Write) -> &'a [u8] {
-        self.read.as_deref().or(write.text.as_deref()).unwrap_or_default()
-    }
 }

@@ -1,0 +1,109 @@
+//! Builds the segments of the files that a sync writes.
+
+use atlas_mirror::NewSegment;
+use atlas_segment::{Body, Document, Kind, Parsed, SegmentsBuilder};
+
+use crate::change::{Chosen, Fingerprint, SMALL, Write, WrittenDocument};
+use crate::code_reader::CodeReader;
+use crate::error::SyncError;
+use crate::folder::Folder;
+use crate::progress::{Phase, Progress};
+use crate::readahead;
+use crate::report::Reason;
+
+/// The segments, and the result of each write.
+type Built = (Vec<NewSegment>, Vec<Result<WrittenDocument, Reason>>);
+
+/// Builds segments in path order. Files are read and parsed side by side.
+pub(crate) fn build(
+    folder: &Folder,
+    writes: &[Write],
+    chosen: &[Chosen],
+    code: Option<&dyn CodeReader>,
+    progress: &dyn Progress,
+) -> Result<Built, SyncError> {
+    let jobs: Vec<(&Chosen, &Write)> = chosen.iter().filter_map(|one| Some((one, writes.get(one.write)?))).collect();
+    progress.begin(Phase::Index, Some(jobs.iter().map(|(_, write)| write.file.stamp.size).sum()));
+    let mut segments = SegmentsBuilder::default();
+    let mut results = Vec::with_capacity(jobs.len());
+    readahead::in_order(
+        &jobs,
+        |(_, write)| write.file.stamp.size <= SMALL,
+        |(chosen, write)| {
+            let read = ReadWrite::of(folder, write)?;
+            Ok(if Some(read.known.sha256) == chosen.head { read } else { read.parsed(write, code) })
+        },
+        |(chosen, write), source| {
+            progress.advance(write.file.stamp.size);
+            let mut source = match source {
+                Ok(source) => source,
+                Err(reason) => {
+                    results.push(Err(reason));
+                    return Ok(());
+                }
+            };
+            let known = source.known;
+            if Some(known.sha256) == chosen.head {
+                results.push(Ok(WrittenDocument { known, equal: true }));
+                return Ok(());
+            }
+            let parsed = source.parsed.take();
+            let text = source.text(write);
+            let body = match &write.blob {
+                Some(blob) => Body::Blob { name: &blob.name, bytes: known.stamp.size, text: &[] },
+                None => Body::Text(text),
+            };
+            let document = Document {
+                path: &write.file.path,
+                path_on_disk: write.file.on_disk.as_deref(),
+                kind: known.kind,
+                sha256: known.sha256,
+                modified_ms: known.stamp.modified_ms(),
+                generation: 0,
+                replaces: chosen.replaces,
+                body,
+            };
+            let parsed = parsed.unwrap_or_else(|| Parsed::of(known.kind, &write.file.path, text));
+            segments.push_parsed(&document, parsed)?;
+            results.push(Ok(WrittenDocument { known, equal: false }));
+            Ok::<_, SyncError>(())
+        },
+    )?;
+    Ok((segments.finish()?.into_iter().map(NewSegment::from).collect(), results))
+}
+
+/// The inputs of a document.
+struct ReadWrite {
+    known: Fingerprint,
+    /// The bytes read just now.
+    read: Option<Vec<u8>>,
+    /// What is in its text; [`None`] as long as it may be written already.
+    parsed: Option<Parsed>,
+}
+
+impl ReadWrite {
+    fn of(folder: &Folder, write: &Write) -> Result<Self, Reason> {
+        if let Some(known) = write.known.filter(|_| write.text.is_some() || write.blob.is_some()) {
+            return Ok(Self { known, read: None, parsed: None });
+        }
+        let content = folder.read(write.file.disk_path(), write.file.class, write.file.is_link)?;
+        let known = content.fingerprint();
+        // It was a text before, or was to become one, so nothing was uploaded.
+        let read = Some(content.text.ok_or(Reason::Unsteady)?);
+        Ok(Self { known, read, parsed: None })
+    }
+
+    /// Reads its text, and what it says as source code, if it is some.
+    fn parsed(mut self, write: &Write, reader: Option<&dyn CodeReader>) -> Self {
+        let (path, kind) = (&write.file.path, self.known.kind);
+        let text = if write.blob.is_some() { &[] } else { self.text(write) };
+        let reader = reader.filter(|reader| kind == Kind::Text && reader.reads(path.as_str()));
+        let code = reader.and_then(|reader| reader.read(path.as_str(), str::from_utf8(text).ok()?));
+        self.parsed = Some(Parsed::of(kind, path, text).with_code(code));
+        self
+    }
+
+    fn text<'a>(&'a self, write: &'a Write) -> &'a [u8] {
+        self.read.as_deref().or(write.text.as_deref()).unwrap_or_default()
+    }
+}
