@@ -11,11 +11,11 @@ use futures::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
 
 use crate::blocking::blocking;
-use crate::change::{Blob, Write};
 use crate::error::SyncError;
 use crate::folder::Folder;
 use crate::progress::{Phase, Progress};
 use crate::report::Reason;
+use crate::write::{Blob, Write};
 
 /// Uploads under way at once.
 const PARALLEL: usize = 4;

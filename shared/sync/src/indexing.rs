@@ -3,13 +3,13 @@
 use atlas_mirror::NewSegment;
 use atlas_segment::{Body, Document, Kind, Parsed, SegmentsBuilder};
 
-use crate::change::{Chosen, Fingerprint, SMALL, Write, WrittenDocument};
 use crate::code_reader::CodeReader;
 use crate::error::SyncError;
 use crate::folder::Folder;
 use crate::progress::{Phase, Progress};
 use crate::readahead;
 use crate::report::Reason;
+use crate::write::{Chosen, Fingerprint, SMALL, Write, WrittenDocument};
 
 /// The segments, and the result of each write.
 type Built = (Vec<NewSegment>, Vec<Result<WrittenDocument, Reason>>);

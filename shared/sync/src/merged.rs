@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use serde::Serialize;
 
-use crate::change::{Fingerprint, Write};
 use crate::scan::File;
+use crate::write::{Fingerprint, Write};
 
 /// A file whose changes on both sides were merged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -16,7 +16,6 @@ use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
 use crate::blocking::blocking;
-use crate::change::{Fingerprint, Write};
 use crate::error::SyncError;
 use crate::folder::{Folder, Stamp};
 use crate::head::{self, HeadDocument, Heads};
@@ -25,6 +24,7 @@ use crate::past;
 use crate::plan::{PathAction, PathPlan, SyncPlan};
 use crate::rules::{self, Class};
 use crate::scan::File;
+use crate::write::{Fingerprint, Write};
 
 /// Most bytes of texts that one sync merges; others wait for the next one.
 const MAX_TOTAL: u64 = 64 << 20;

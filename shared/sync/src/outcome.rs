@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::change::{Fingerprint, Write};
 use crate::guard::Side;
 use crate::plan::{Lost, PathAction, PathPlan, SyncPlan};
 use crate::state::Entry;
 use crate::target::ExpectedTarget;
+use crate::write::{Fingerprint, Write};
 
 /// Most files that are listed; others are only counted.
 const MOST: usize = 1000;

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, HashSet};
 use atlas_mirror::manifest::Changes;
 use atlas_segment::Kind;
 
-use crate::change::{Fingerprint, Write};
 use crate::clash::{self, InTheWay};
 use crate::compare::{InFolder, Item};
 use crate::decide::{Action, Version, decide};
@@ -20,6 +19,7 @@ use crate::report::{Reason, Skipped};
 use crate::scan::File;
 use crate::state::Entry;
 use crate::target::ExpectedTarget;
+use crate::write::{Fingerprint, Write};
 
 pub(crate) use lost::Lost;
 

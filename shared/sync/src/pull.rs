@@ -14,7 +14,6 @@ use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 
 use crate::blocking::blocking;
-use crate::change::Fingerprint;
 use crate::conflict::{copy_path, everywhere, writer};
 use crate::contents::{DocumentWriter, disk_path};
 use crate::decide::Version;
@@ -27,6 +26,7 @@ use crate::report::{Reason, Skipped};
 use crate::rules;
 use crate::scan::{File, Folders};
 use crate::target::{ExpectedTarget, Target, Unfinished};
+use crate::write::Fingerprint;
 
 /// Most numbered copies of one file.
 pub(crate) const MAX_COPIES: u32 = 99;

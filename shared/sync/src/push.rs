@@ -9,7 +9,7 @@ use atlas_mirror::{CommitInfo, Committed, Mirror, Snapshot};
 use atlas_segment::Kind;
 
 use crate::attachments::{self, Parent, Reusable};
-use crate::change::{Fingerprint, Remove, SyncAttempt, SyncChange, Write};
+use crate::change::{Remove, SyncAttempt, SyncChange};
 use crate::decide::Version;
 use crate::error::SyncError;
 use crate::head::{self, HeadDocument, HeadDocuments};
@@ -21,6 +21,7 @@ use crate::progress::{Phase, Progress};
 use crate::pull::Pulled;
 use crate::report::{Reason, Skipped};
 use crate::session::{Session, newest};
+use crate::write::{Fingerprint, Write};
 
 /// The time limit of a commit once everything is prepared: for uploads and lost races.
 const COMMIT_TIME: Duration = Duration::from_secs(15 * 60);

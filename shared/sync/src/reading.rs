@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::convert::Infallible;
 
-use crate::change::SMALL;
 use crate::compare::{InFolder, Item};
 use crate::folder::{Content, Folder, MAX_NOTE_BYTES, Stamp};
 use crate::progress::{Phase, Progress};
@@ -11,6 +10,7 @@ use crate::readahead;
 use crate::report::Reason;
 use crate::rules::Class;
 use crate::scan::File;
+use crate::write::SMALL;
 
 /// Bytes of text that are kept in memory from deciding to indexing; the rest is read twice.
 const TEXT_BUDGET: usize = 32 << 20;

@@ -9,7 +9,6 @@ use atlas_mirror::{Mirror, MirrorError, Snapshot};
 
 use crate::attachment_texts;
 use crate::blocking::blocking;
-use crate::change::{Fingerprint, Write};
 use crate::compare;
 use crate::conflict;
 use crate::embedding::{self, Embedder};
@@ -37,6 +36,7 @@ use crate::session::{Session, newest, seen};
 use crate::state::{Entry, State};
 use crate::summary::Summary;
 use crate::target::Target;
+use crate::write::{Fingerprint, Write};
 
 /// A file modified within this time before the sync may be modified again without a change of its time.
 const RACY: Duration = Duration::from_secs(2);
