@@ -9,10 +9,11 @@ SHELL := bash
 VAULT ?= .atlas-store/demo
 PORT ?= 3737
 STORE ?=
+SEARCH ?=
 ARCH ?= x86_64
 SECONDS ?= 60
 EVAL ?= $(wildcard ../shared/eval)
-export VAULT PORT STORE ARCH
+export VAULT PORT STORE ARCH SEARCH
 
 FUNCTIONS := context find search query note bridge mcp ui auth
 TOOLS := target/tools
@@ -25,6 +26,7 @@ export PATH := $(CURDIR)/$(TOOLS)/bin:$(CURDIR)/$(TOOLS)/tools/bin:$(CURDIR)/$(T
 
 # The lists are whole, and nothing is installed but what has the hash that is written down.
 PIP := pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement
+LAMBDA = RUSTFLAGS="$${RUSTFLAGS:-} -C link-arg=-Wl,-T,infra/without_unwind_tables.ld" cargo lambda build --profile lambda --locked --output-format zip $(if $(filter arm64,$(ARCH)),--arm64,--x86-64)
 ATLAS := cargo run --quiet --release --locked --package atlas --bin atlas --
 # By the rule of all commands, unless it is named: see `atlas where`.
 NAMED_STORE = $(if $(STORE),--store "$$STORE")
@@ -93,8 +95,9 @@ fuzz: setup-fuzz ## Fuzz every reader of foreign bytes, with Rust nightly: make 
 	tests/fuzz/run.sh $(SECONDS)
 
 # The packages are named, since cargo builds those of a workspace with the features that any of them asks for.
-package: setup-tools ## Build every function into target/lambda/NAME/bootstrap.zip: make package [ARCH=arm64]
-	RUSTFLAGS="$${RUSTFLAGS:-} -C link-arg=-Wl,-T,infra/without_unwind_tables.ld" cargo lambda build --profile lambda --locked --output-format zip $(if $(filter arm64,$(ARCH)),--arm64,--x86-64) $(foreach name,$(FUNCTIONS),--package function-$(name) --bin $(name))
+package: setup-tools ## Build every function into target/lambda/NAME/bootstrap.zip, and `search` with networks too: make package [ARCH=arm64]
+	$(LAMBDA) $(foreach name,$(FUNCTIONS),--package function-$(name) --bin $(name))
+	$(LAMBDA) --lambda-dir target/lambda/contextual --package function-search --bin search --features function-search/contextual
 
 release-workflow: setup-release ## Write .github/workflows/release.yml from Cargo.toml
 	infra/release_workflow.sh
@@ -102,7 +105,7 @@ release-workflow: setup-release ## Write .github/workflows/release.yml from Carg
 pin-images: ## Write the digests of the container images beside their tags, at a release, with Docker
 	infra/pin_images.sh
 
-deploy: ## Deploy the packaged functions to AWS with SAM: make deploy [ARCH=arm64] [STACK=atlas] [CONFIG_KEY=KEY]
+deploy: ## Deploy the packaged functions to AWS with SAM: make deploy [ARCH=arm64] [STACK=atlas] [CONFIG_KEY=KEY] [SEARCH=contextual]
 	infra/deploy.sh aws $(FUNCTIONS)
 
 deploy-local: setup-tools ## Deploy the packaged functions to LocalStack's Lambda, which needs Docker

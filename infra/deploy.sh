@@ -5,7 +5,8 @@
 #   infra/deploy.sh local FUNCTION…   into the Lambda service of LocalStack, which runs in Docker
 #
 # STACK (default `atlas`) names the stack, ARCH (default `x86_64`) is the one that was packaged, and CONFIG_KEY the key of the
-# configuration document in the bucket, if there is one.
+# configuration document in the bucket, if there is one. SEARCH=contextual deploys the `search` that runs embedding models with a
+# network, with SEARCH_MEMORY megabytes (default 1769, which is one processor).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -21,6 +22,22 @@ for function in "$@"; do
   [ -f "target/lambda/$function/bootstrap.zip" ] ||
     fail "target/lambda/$function/bootstrap.zip is missing; run: make package ARCH=$arch"
 done
+
+template=infra/template.yaml
+search_memory=512
+case ${SEARCH:-} in
+"") ;;
+contextual)
+  [ -f target/lambda/contextual/search/bootstrap.zip ] ||
+    fail "target/lambda/contextual/search/bootstrap.zip is missing; run: make package ARCH=$arch"
+  [ "$where" = aws ] || fail "SEARCH=contextual is for aws"
+  # SAM takes no parameter as the place of a package. Both files are one folder deep, so the places stay as they are.
+  template=target/template.yaml
+  sed 's#/lambda/search/#/lambda/contextual/search/#' infra/template.yaml >"$template"
+  search_memory=${SEARCH_MEMORY:-1769}
+  ;;
+*) fail "unknown SEARCH '$SEARCH'; say contextual, or nothing" ;;
+esac
 
 # Where the deployment gives tokens itself, its own keys are those that tokens are checked against.
 if [ -n "${ATLAS_OAUTH_KEYS_FILE:-}" ]; then
@@ -38,13 +55,14 @@ aws)
     [ -f "${AWS_SHARED_CREDENTIALS_FILE:-$HOME/.aws/credentials}" ] ||
     [ -f "${AWS_CONFIG_FILE:-$HOME/.aws/config}" ] ||
     fail "no AWS credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
-  sam deploy --template-file infra/template.yaml --stack-name "${STACK:-atlas}" \
+  sam deploy --template-file "$template" --stack-name "${STACK:-atlas}" \
     --capabilities CAPABILITY_IAM --resolve-s3 --no-fail-on-empty-changeset \
     --parameter-overrides "Architecture=$arch" "JwtSecret=${ATLAS_JWT_SECRET:-}" "Jwks=${ATLAS_JWKS:-}" \
     "OauthKeys=${oauth_keys:-}" "UpstreamSecret=${ATLAS_UPSTREAM_SECRET:-}" "ObsidianSecret=${ATLAS_OBSIDIAN_SECRET:-}" \
     "JwtIssuer=${ATLAS_JWT_ISSUER:-}" "JwtAudience=${ATLAS_JWT_AUDIENCE:-}" \
     "Resource=${ATLAS_RESOURCE:-}" \
-    "AuthorizationServers=${ATLAS_AUTHORIZATION_SERVERS:-}" "ConfigKey=${CONFIG_KEY:-}"
+    "AuthorizationServers=${ATLAS_AUTHORIZATION_SERVERS:-}" "ConfigKey=${CONFIG_KEY:-}" \
+    "SearchMemory=$search_memory"
   ;;
 local)
   : "${ATLAS_JWT_SECRET:?a secret of 32 bytes or more, that tokens are signed with}"

@@ -30,7 +30,7 @@ MANY = 100_000
 FEW = 10
 ROUNDS = 5
 # Most megabytes of each function's package, and milliseconds of its start: those that hold every operation have more.
-FUNCTIONS = dict.fromkeys(["context", "find", "search", "query", "note"], (4, 25)) | {"bridge": (5, 25), "mcp": (5, 30), "ui": (8, 25), "auth": (8, 25)}
+FUNCTIONS = dict.fromkeys(["context", "find", "search", "query", "note"], (4, 25)) | {"contextual/search": (50, 25), "bridge": (5, 25), "mcp": (5, 30), "ui": (8, 25), "auth": (8, 25)}
 DEMO = pathlib.Path(__file__).parent.parent / "vaults" / "demo"
 
 

@@ -11,6 +11,7 @@ mod bundles;
 mod canvas;
 mod captures;
 mod commits;
+mod contextual_models;
 mod dql;
 mod embedding_services;
 mod excalidraw;

@@ -5,9 +5,11 @@
 //! - [`tokenizer`]: cuts text into the tokens of a model, as its `tokenizer.json` says
 //! - [`static_model`]: Model2Vec's format, where a vector is the mean of its tokens' rows; [`stored`]: such a model as one object whose
 //!   rows are read by range
+//! - [`contextual`]: models of sentence-transformers, of the BERT family; the feature of that name runs them
 //! - [`passages`]: the pieces of a note that are embedded
 //! - [`vector`]: vectors, and their quantised forms: a bit, or a byte, for each dimension
 
+pub mod contextual;
 pub mod model;
 pub mod passages;
 pub mod static_model;
@@ -15,6 +17,7 @@ pub mod stored;
 pub mod tokenizer;
 pub mod vector;
 
+pub use contextual::ContextualModel;
 pub use model::{EmbedError, EmbeddingModel, Purpose};
 pub use passages::{Passage, passages};
 pub use static_model::StaticModel;
@@ -33,11 +36,16 @@ pub enum ModelError {
         reason: String,
     },
     /// It is sound, and needs what this program does not have.
-    #[error("{what} is not supported: take a model of Model2Vec whose tokenizer is WordPiece or Unigram")]
+    #[error(
+        "{what} is not supported: take a model of Model2Vec, or of sentence-transformers and the BERT family, whose tokenizer is WordPiece or Unigram"
+    )]
     Unsupported {
         /// The unsupported part.
         what: String,
     },
+    /// It is sound, and this program was built without the code for it.
+    #[error("{0}")]
+    Absent(&'static str),
 }
 
 impl ModelError {

@@ -6,6 +6,8 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::Deserialize;
 
 use crate::ModelError;
+use crate::contextual::Architecture;
+use crate::stored::Storable;
 use crate::tokenizer::Tokenizer;
 use crate::vector::MAX_DIMENSIONS;
 
@@ -30,11 +32,11 @@ pub struct StaticModel {
 
 /// How much of a text counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// Most tokens.
-    pub(crate) tokens: usize,
+    pub tokens: usize,
     /// Most characters.
-    pub(crate) characters: usize,
+    pub characters: usize,
 }
 
 impl Limits {
@@ -95,25 +97,8 @@ impl StaticModel {
         Ok(Self { tokenizer, dimensions, rows, mapping, weights, limits })
     }
 
-    /// Its tokenizer.
-    #[must_use]
-    pub const fn tokenizer(&self) -> &Tokenizer {
-        &self.tokenizer
-    }
-
-    pub(crate) const fn limits(&self) -> Limits {
-        self.limits
-    }
-
-    /// The number of dimensions of its vectors.
-    #[must_use]
-    pub const fn dimensions(&self) -> usize {
-        self.dimensions
-    }
-
     /// The row of a token, with its weight.
-    pub(crate) fn row(&self, token: u32) -> impl Iterator<Item = f32> + '_ {
-        let token = token as usize;
+    fn weighted(&self, token: usize) -> impl Iterator<Item = f32> + '_ {
         let row = if self.mapping.is_empty() { Some(token) } else { self.mapping.get(token).copied() };
         let at = row.map(|row| row * self.dimensions);
         let row = at.and_then(|at| self.rows.get(at..at + self.dimensions)).unwrap_or_default();
@@ -127,7 +112,7 @@ impl StaticModel {
         let ids = self.tokenizer.ids(self.limits.cut(text), self.limits.tokens);
         let mut sum = vec![0.0f64; self.dimensions];
         for id in &ids {
-            for (sum, number) in sum.iter_mut().zip(self.row(*id)) {
+            for (sum, number) in sum.iter_mut().zip(self.weighted(*id as usize)) {
                 *sum += f64::from(number);
             }
         }
@@ -135,8 +120,34 @@ impl StaticModel {
     }
 }
 
+impl Storable for StaticModel {
+    fn tokenizer(&self) -> &Tokenizer {
+        &self.tokenizer
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn network(&self) -> Option<&Architecture> {
+        None
+    }
+
+    fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    fn rows(&self) -> usize {
+        self.tokenizer.vocabulary().len()
+    }
+
+    fn row(&self, row: usize) -> Vec<f16> {
+        self.weighted(row).map(f16::from_f32).collect()
+    }
+}
+
 /// The numbers of a tensor.
-fn numbers(tensor: &TensorView<'_>) -> Result<Vec<f32>, ModelError> {
+pub(crate) fn numbers(tensor: &TensorView<'_>) -> Result<Vec<f32>, ModelError> {
     let bytes = tensor.data();
     let (two, four, eight) = (bytes.as_chunks::<2>().0, bytes.as_chunks::<4>().0, bytes.as_chunks::<8>().0);
     Ok(match tensor.dtype() {

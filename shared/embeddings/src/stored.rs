@@ -9,7 +9,9 @@ use half::f16;
 use serde::{Deserialize, Serialize};
 
 use crate::ModelError;
-use crate::static_model::{Limits, StaticModel};
+use crate::contextual::{Architecture, Network};
+use crate::model::Purpose;
+use crate::static_model::Limits;
 use crate::tokenizer::Tokenizer;
 use crate::tokenizer::specification::Specification;
 use crate::tokenizer::vocabulary::Vocabulary;
@@ -35,7 +37,7 @@ pub struct Shape {
     pub head: u32,
     /// Dimensions of its vectors.
     pub dimensions: u32,
-    /// Its tokens.
+    /// Its rows: one for each token, and behind them those of its network.
     pub tokens: u32,
 }
 
@@ -77,13 +79,31 @@ struct Description {
     tokenizer: Specification,
     max_tokens: usize,
     max_characters: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    network: Option<Architecture>,
+}
+
+/// A model that can be written as an object.
+pub trait Storable {
+    /// Its tokenizer.
+    fn tokenizer(&self) -> &Tokenizer;
+    /// How much of a text counts.
+    fn limits(&self) -> Limits;
+    /// Its network, if it has one.
+    fn network(&self) -> Option<&Architecture>;
+    /// The number of dimensions of its vectors.
+    fn dimensions(&self) -> usize;
+    /// Its rows: one for each token, and behind them those of its network.
+    fn rows(&self) -> usize;
+    /// One of them.
+    fn row(&self, row: usize) -> Vec<f16>;
 }
 
 /// The object of a model, and where its parts are.
 ///
 /// # Errors
 /// When it is too large.
-pub fn encode(model: &StaticModel) -> Result<(Vec<u8>, Shape), ModelError> {
+pub fn encode(model: &dyn Storable) -> Result<(Vec<u8>, Shape), ModelError> {
     let too_large = |what: &str| ModelError::damaged(HEAD, format!("{what} is too large"));
     let limits = model.limits();
     let vocabulary = model.tokenizer().vocabulary();
@@ -91,6 +111,7 @@ pub fn encode(model: &StaticModel) -> Result<(Vec<u8>, Shape), ModelError> {
         tokenizer: model.tokenizer().specification().clone(),
         max_tokens: limits.tokens,
         max_characters: limits.characters,
+        network: model.network().cloned(),
     };
     let json = serde_json::to_vec(&description).map_err(|error| ModelError::damaged(HEAD, error))?;
     let mut head = Vec::new();
@@ -104,13 +125,13 @@ pub fn encode(model: &StaticModel) -> Result<(Vec<u8>, Shape), ModelError> {
     let compressed = zstd::bulk::compress(&head, LEVEL);
     packed.append(&mut compressed.map_err(|error| ModelError::damaged(HEAD, error))?);
     let packed = sealed(packed);
-    let tokens = u32::try_from(vocabulary.len()).map_err(|_| too_large("the vocabulary"))?;
+    let tokens = u32::try_from(model.rows()).map_err(|_| too_large("it"))?;
     let mut object = MAGIC.to_vec();
     object.extend_from_slice(&VERSION.to_le_bytes());
     object.extend_from_slice(&packed);
     for first in (0..tokens).step_by(PAGE as usize) {
         let ids = first..tokens.min(first + PAGE);
-        let rows = ids.flat_map(|id| model.row(id)).flat_map(|number| f16::from_f32(number).to_le_bytes());
+        let rows = ids.flat_map(|id| model.row(id as usize)).flat_map(f16::to_le_bytes);
         object.append(&mut sealed(rows.collect()));
     }
     let shape = Shape {
@@ -141,6 +162,7 @@ pub struct StoredModel {
     shape: Shape,
     tokenizer: Tokenizer,
     limits: Limits,
+    network: Option<Architecture>,
 }
 
 /// The tokens of a text.
@@ -152,10 +174,10 @@ pub struct Tokens(Vec<u32>);
 pub struct Rows(HashMap<u32, Arc<[f32]>>);
 
 impl Rows {
-    /// The number of pages.
+    /// The numbers in them.
     #[must_use]
-    pub fn pages(&self) -> usize {
-        self.0.len()
+    pub fn numbers(&self) -> usize {
+        self.0.values().map(|page| page.len()).sum()
     }
 }
 
@@ -187,11 +209,17 @@ impl StoredModel {
         let description: Description =
             serde_json::from_slice(&json).map_err(|error| ModelError::damaged(HEAD, error))?;
         let vocabulary = Vocabulary::of_parts(fst, scores).map_err(|reason| ModelError::damaged(HEAD, reason))?;
-        if vocabulary.len() != shape.tokens as usize {
+        let (dimensions, network) = (shape.dimensions as usize, description.network);
+        if let Some(network) = &network {
+            let checked = network.check(dimensions, vocabulary.len());
+            checked.map_err(|reason| ModelError::damaged(HEAD, reason))?;
+        }
+        let rows = network.as_ref().map_or(0, |network| network.rows(dimensions));
+        if vocabulary.len() as u64 + rows != u64::from(shape.tokens) {
             return Err(damaged("it has not as many tokens as rows"));
         }
         let limits = Limits { tokens: description.max_tokens, characters: description.max_characters };
-        Ok(Self { shape, tokenizer: Tokenizer::new(description.tokenizer, vocabulary)?, limits })
+        Ok(Self { shape, tokenizer: Tokenizer::new(description.tokenizer, vocabulary)?, limits, network })
     }
 
     /// Where its parts are.
@@ -202,10 +230,46 @@ impl StoredModel {
 
     /// The tokens of a text.
     #[must_use]
-    pub fn tokens(&self, text: &str) -> Tokens {
-        let mut ids = self.tokenizer.ids(self.limits.cut(text), self.limits.tokens);
-        ids.retain(|id| *id < self.shape.tokens);
+    pub fn tokens(&self, text: &str, purpose: Purpose) -> Tokens {
+        let tokens = self.tokenizer.vocabulary().len();
+        let Some(network) = &self.network else {
+            let mut ids = self.tokenizer.ids(self.limits.cut(text), self.limits.tokens);
+            ids.retain(|id| (*id as usize) < tokens);
+            return Tokens(ids);
+        };
+        let mut ids = network.begin.clone();
+        ids.extend(self.tokenizer.all_ids(&network.text(text, purpose), network.tokens()));
+        ids.extend(&network.end);
+        ids.retain(|id| (*id as usize) < tokens);
         Tokens(ids)
+    }
+
+    /// Whether it has a network.
+    #[must_use]
+    pub const fn is_contextual(&self) -> bool {
+        self.network.is_some()
+    }
+
+    /// The pages with its network, each with its range in the object; none if it has none.
+    #[must_use]
+    pub fn network_pages(&self) -> Vec<Range<u64>> {
+        let first = self.tokenizer.vocabulary().len() as u32 / PAGE;
+        let pages = if self.network.is_some() { first..self.shape.tokens.div_ceil(PAGE) } else { 0..0 };
+        pages.map(|page| self.shape.page_range(page)).collect()
+    }
+
+    /// The network of its pages; [`None`] if it has none.
+    ///
+    /// # Errors
+    /// When they are damaged, or this program cannot run it.
+    pub fn network(&self, pages: &[Bytes]) -> Result<Option<Network>, ModelError> {
+        let Some(architecture) = &self.network else { return Ok(None) };
+        let (dimensions, tokens) = (self.shape.dimensions as usize, self.tokenizer.vocabulary().len());
+        let payloads: Vec<&[u8]> = pages.iter().map(|page| open(page, ROWS)).collect::<Result<_, _>>()?;
+        let numbers = payloads.into_iter().flat_map(|payload| payload.as_chunks::<2>().0);
+        let numbers = numbers.skip(tokens % PAGE as usize * dimensions);
+        let numbers = numbers.map(|bytes| f16::from_le_bytes(*bytes).to_f32());
+        Network::new(architecture, dimensions, numbers).map(Some)
     }
 
     /// The pages with the rows of these texts that `rows` does not have, ascending, each with its range in the object.
@@ -231,20 +295,31 @@ impl StoredModel {
         Ok(())
     }
 
-    /// The vector of a text whose rows are all there; of length 0 if it has no known token.
+    /// The vector of a text whose rows are all there, by the model's network if it has one; of length 0 if it has no known token.
     ///
     /// # Errors
-    /// When a row is missing, or has what is no number.
-    pub fn vector(&self, tokens: &Tokens, rows: &Rows) -> Result<Vector, ModelError> {
+    /// When a row is missing, or has what is no number, or the network is missing.
+    pub fn vector(&self, tokens: &Tokens, rows: &Rows, network: Option<&Network>) -> Result<Vector, ModelError> {
         let dimensions = self.shape.dimensions as usize;
-        let mut sum = vec![0.0f64; dimensions];
-        for id in &tokens.0 {
+        let row = |id: &u32| {
             let at = (id % PAGE) as usize * dimensions;
             let row = rows.0.get(&(id / PAGE)).and_then(|page| page.get(at..at + dimensions));
-            let row = row.ok_or_else(|| ModelError::damaged(ROWS, "a row was not fetched"))?;
-            sum.iter_mut().zip(row).for_each(|(sum, number)| *sum += f64::from(*number));
-        }
-        let mean = sum.into_iter().map(|sum| (sum / tokens.0.len().max(1) as f64) as f32).collect();
+            row.ok_or_else(|| ModelError::damaged(ROWS, "a row was not fetched"))
+        };
+        let mean = if self.network.is_some() {
+            let mut numbers = Vec::with_capacity(tokens.0.len() * dimensions);
+            for id in &tokens.0 {
+                numbers.extend_from_slice(row(id)?);
+            }
+            let pooled = network.and_then(|network| network.pooled(&numbers));
+            pooled.ok_or_else(|| ModelError::damaged(ROWS, "its network takes no such text"))?
+        } else {
+            let mut sum = vec![0.0f64; dimensions];
+            for id in &tokens.0 {
+                sum.iter_mut().zip(row(id)?).for_each(|(sum, number)| *sum += f64::from(*number));
+            }
+            sum.into_iter().map(|sum| (sum / tokens.0.len().max(1) as f64) as f32).collect()
+        };
         Vector::normalised(mean).ok_or_else(|| ModelError::damaged(ROWS, "a number in them is infinite or none"))
     }
 }

@@ -1,5 +1,5 @@
-//! Cuts text into tokens, as the `tokenizer.json` of a model says. Of that format it knows what models of Model2Vec use: WordPiece and
-//! Unigram, with the usual steps before.
+//! Cuts text into tokens, as the `tokenizer.json` of a model says. Of that format it knows what models of Model2Vec and of the BERT
+//! family use: WordPiece and Unigram, with the usual steps before.
 //!
 //! # Layout
 //! - [`specification`]: what `tokenizer.json` says, which is also how a stored model has it
@@ -64,6 +64,14 @@ impl Tokenizer {
     /// The ids of the first `most` tokens of a text, without those that stand for unknown ones.
     #[must_use]
     pub fn ids(&self, text: &str, most: usize) -> Vec<u32> {
+        let mut ids = self.all_ids(text, most);
+        ids.retain(|id| Some(*id) != self.specification.unknown);
+        ids
+    }
+
+    /// The ids of the first `most` tokens of a text.
+    #[must_use]
+    pub fn all_ids(&self, text: &str, most: usize) -> Vec<u32> {
         let text = text.get(..text.floor_char_boundary(MAX_TEXT_BYTES)).unwrap_or(text);
         let mut ids = Vec::new();
         let mut rest = text;
@@ -85,7 +93,6 @@ impl Tokenizer {
             }
         }
         ids.truncate(most);
-        ids.retain(|id| Some(*id) != self.specification.unknown);
         ids
     }
 

@@ -11,7 +11,6 @@ import pathlib
 import struct
 
 import numpy as np
-from model2vec import StaticModel
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 HERE = pathlib.Path(__file__).resolve().parent / "fixtures"
@@ -69,16 +68,16 @@ def charsmap(pairs):
     return struct.pack("<I", len(array)) + array + instead
 
 
-def word_piece():
+def word_piece(special=()):
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=100))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=420, special_tokens=["[PAD]", "[UNK]"], show_progress=False)
+    trainer = trainers.WordPieceTrainer(vocab_size=420, special_tokens=["[PAD]", "[UNK]", *special], show_progress=False)
     tokenizer.train_from_iterator(CORPUS[:6], trainer)
     return tokenizer
 
 
-def unigram():
+def unigram(special=()):
     tokenizer = Tokenizer(models.Unigram())
     tables = charsmap({"ﬁ": "fi", "Ａ": "A", "ｂ": "b", "①": "1", "Ｆ": "F", "ｕ": "u", "ｌ": "l", "\n": " ", "\t": " ", "e\u0301": "é"})
     tokenizer.normalizer = normalizers.Sequence(
@@ -88,13 +87,15 @@ def unigram():
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")]
     )
     trainer = trainers.UnigramTrainer(
-        vocab_size=300, special_tokens=["<pad>", "<unk>"], unk_token="<unk>", show_progress=False
+        vocab_size=300, special_tokens=["<pad>", "<unk>", *special], unk_token="<unk>", show_progress=False
     )
     tokenizer.train_from_iterator(CORPUS, trainer)
     return tokenizer
 
 
 def write(name, tokenizer, weights=False, mapping=False, dtype=np.float32, **config):
+    from model2vec import StaticModel
+
     random = np.random.default_rng(7)
     size = tokenizer.get_vocab_size()
     rows = 40 if mapping else size
@@ -127,4 +128,5 @@ def main():
     write("half", unigram(), dtype=np.float16, normalize=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -21,8 +21,9 @@ use crate::mirror::Mirror;
 use crate::snapshot::Snapshot;
 use crate::vectors::{Embeddings, NewVectors};
 
-/// Texts of one call of a model in the store.
+/// Texts of one call of a model in the store: where vectors are looked up, and where they are computed.
 const STORED_BATCH: usize = 256;
+const COMPUTED_BATCH: usize = 16;
 /// Texts that a model may refuse one after the other.
 const MAX_REFUSED: usize = 8;
 
@@ -44,11 +45,12 @@ impl StoreModel {
 #[async_trait]
 impl EmbeddingModel for StoreModel {
     fn takes(&self, texts: &[&str]) -> Result<usize, EmbedError> {
-        Ok(texts.len().min(STORED_BATCH))
+        let most = if self.embeddings.is_look_up() { STORED_BATCH } else { COMPUTED_BATCH };
+        Ok(texts.len().min(most))
     }
 
-    async fn embed(&self, texts: &[&str], _: Purpose) -> Result<Vec<Vector>, EmbedError> {
-        self.mirror.embed(&self.embeddings, texts).await.map_err(|error| match error {
+    async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vector>, EmbedError> {
+        self.mirror.embed(&self.embeddings, texts, purpose).await.map_err(|error| match error {
             MirrorError::Unavailable { .. } => EmbedError::Unavailable(error.to_string()),
             error => EmbedError::Refused(error.to_string()),
         })
@@ -129,8 +131,8 @@ impl Mirror {
             .map(|passage| (passage.key(), passage.text.as_str()))
             .filter(|(key, _)| !known.contains_key(key) && seen.insert(*key))
             .collect();
-        // A service is paid for each text, so what earlier versions of a note have is looked for.
-        if !is_other && embeddings.stored.is_none() {
+        // A text that costs money or time is not embedded twice: what earlier versions of a note have is looked for.
+        if !is_other && !embeddings.is_look_up() {
             let wanted: HashSet<u64> = missing.iter().map(|(key, _)| *key).collect();
             for index in 0..head.segments().len() {
                 known.extend(held_vectors::with_keys(&head, index, &wanted).await?);
@@ -209,7 +211,7 @@ impl Mirror {
             .map(Option::unwrap_or_default)
             .collect();
         let texts: Vec<&str> = of_documents.iter().flatten().map(|passage| passage.text.as_str()).collect();
-        let mut vectors = self.embed(embeddings, &texts).await?.into_iter();
+        let mut vectors = self.embed(embeddings, &texts, Purpose::Passage).await?.into_iter();
         let mut writer = VectorWriter::new(embeddings.dimensions);
         for passages in &of_documents {
             let of_document: Vec<StoredVector> = passages

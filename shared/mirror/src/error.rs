@@ -86,6 +86,9 @@ pub enum MirrorError {
         /// The nonce of its manifest.
         nonce: Id,
     },
+    /// This program has not the code for it; says what to do.
+    #[error("{0}")]
+    Unsupported(&'static str),
     /// Something exceeds a limit of the mirror. Nothing was written.
     #[error("{what} is too large: at most {limit}")]
     TooLarge {

@@ -1,7 +1,8 @@
-//! A model whose head was read, and some of its rows.
+//! A model whose head was read, its network if it has one, and some of its rows.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use atlas_embeddings::contextual::Network;
 use atlas_embeddings::stored::{Rows, StoredModel};
 
 use crate::id::Hash;
@@ -10,12 +11,13 @@ use crate::id::Hash;
 pub(crate) struct LoadedModel {
     pub(crate) id: Hash,
     pub(crate) model: StoredModel,
+    pub(crate) network: Option<Network>,
     rows: Mutex<Rows>,
 }
 
 impl LoadedModel {
-    pub(crate) fn new(id: Hash, model: StoredModel) -> Self {
-        Self { id, model, rows: Mutex::default() }
+    pub(crate) fn new(id: Hash, model: StoredModel, network: Option<Network>) -> Self {
+        Self { id, model, network, rows: Mutex::default() }
     }
 
     pub(crate) fn rows(&self) -> MutexGuard<'_, Rows> {

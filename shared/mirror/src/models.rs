@@ -1,9 +1,11 @@
 //! Embedding models in the store: objects named for their content, of which the head and single rows are read.
 
+use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
-use atlas_embeddings::stored::{Rows, Shape, StoredModel, Tokens};
-use atlas_embeddings::{ModelError, Vector};
+use atlas_embeddings::contextual::Network;
+use atlas_embeddings::stored::{self, Rows, Shape, Storable, StoredModel, Tokens};
+use atlas_embeddings::{ModelError, Purpose, Vector};
 use bytes::Bytes;
 use futures::future::FutureExt as _;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
@@ -17,16 +19,18 @@ use crate::mirror::Mirror;
 use crate::ranges::{self, Span};
 use crate::vectors::{Embeddings, MAX_MODEL_NAME};
 
-/// The provider of models in the store.
+/// The provider of models in the store that are a look-up.
 pub const STATIC: &str = "static";
+/// The provider of those that have a network.
+pub const CONTEXTUAL: &str = "contextual";
 /// Most bytes of a description.
 const MAX_DESCRIPTION: u64 = 64 << 10;
 /// Most bytes of a model's object.
 pub const MAX_MODEL_BYTES: u64 = 2 << 30;
 /// Most models of a vault.
 const MAX_MODELS: usize = 100;
-/// Pages of rows that are kept between calls. One call may have more.
-const KEPT_PAGES: usize = 4_096;
+/// Numbers of rows that are kept between calls. One call may have more.
+const KEPT_NUMBERS: usize = 16 << 20;
 /// Requests at once.
 const PARALLEL: usize = 16;
 
@@ -39,6 +43,9 @@ pub struct StoredModelInfo {
     pub id: Hash,
     /// Where the parts of its object are.
     pub shape: Shape,
+    /// Whether it has a network.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_contextual: bool,
     /// When it was added, by the clock of who did.
     pub added: Timestamp,
 }
@@ -48,7 +55,7 @@ impl StoredModelInfo {
     #[must_use]
     pub fn embeddings(&self) -> Embeddings {
         Embeddings {
-            provider: STATIC.to_owned(),
+            provider: if self.is_contextual { CONTEXTUAL } else { STATIC }.to_owned(),
             model: self.name.clone(),
             id: self.id,
             dimensions: self.shape.dimensions,
@@ -65,10 +72,11 @@ impl Mirror {
     pub async fn add_model(
         &self,
         name: &str,
-        object: Bytes,
-        shape: Shape,
+        model: &dyn Storable,
         now: Timestamp,
     ) -> Result<StoredModelInfo, MirrorError> {
+        let (object, shape) = stored::encode(model).map_err(|error| MirrorError::conflict(error.to_string()))?;
+        let object = Bytes::from(object);
         if shape.bytes > MAX_MODEL_BYTES || name.len() > MAX_MODEL_NAME || name.is_empty() {
             return Err(MirrorError::TooLarge { what: "the model", limit: format!("{MAX_MODEL_BYTES} bytes") });
         }
@@ -77,7 +85,8 @@ impl Mirror {
         if self.store.size(&key).await? != Some(shape.bytes) {
             self.store.put(&key, &object).await?;
         }
-        let info = StoredModelInfo { name: name.to_owned(), id, shape, added: now };
+        let info =
+            StoredModelInfo { name: name.to_owned(), id, shape, is_contextual: model.network().is_some(), added: now };
         let json = serde_json::to_vec(&info).map_err(|error| MirrorError::conflict(error.to_string()))?;
         self.store.put(&self.keys().model_description(&id), &json.into()).await?;
         Ok(info)
@@ -107,34 +116,56 @@ impl Mirror {
         self.store.delete(&self.keys().model(id)).await
     }
 
-    /// The vectors of texts by a model in the store. The head of the model is read once a process; of its rows those of the texts' tokens.
+    /// The vectors of texts by a model in the store. The head of the model is read once a process, and its network if it has one; of its rows
+    /// those of the texts' tokens.
     ///
     /// # Errors
-    /// [`MirrorError::Damaged`] when the model is missing, or not what the manifest says; [`MirrorError::Unavailable`],
-    /// [`MirrorError::StoreRefused`].
-    pub async fn embed(&self, embeddings: &Embeddings, texts: &[&str]) -> Result<Vec<Vector>, MirrorError> {
+    /// [`MirrorError::Damaged`] when the model is missing, or not what the manifest says; [`MirrorError::Unsupported`] when this program cannot
+    /// run it; [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn embed(
+        &self,
+        embeddings: &Embeddings,
+        texts: &[&str],
+        purpose: Purpose,
+    ) -> Result<Vec<Vector>, MirrorError> {
         let key = self.keys().model(&embeddings.id);
         let damaged = |error: ModelError| MirrorError::damaged(&key, error);
+        embeddings.runs_here().map_err(MirrorError::Unsupported)?;
         let loaded = self.load_model(embeddings).await?;
-        let tokens: Vec<Tokens> = texts.iter().map(|text| loaded.model.tokens(text)).collect();
+        let tokens: Vec<Tokens> = texts.iter().map(|text| loaded.model.tokens(text, purpose)).collect();
         // Other calls may empty what is kept meanwhile, so this one has what it needs itself.
         let mut rows = loaded.rows().clone();
         let missing = loaded.model.missing(&tokens, &rows);
-        let wants: Vec<Span> = missing.iter().map(|(_, range)| Span { object: 0, range: range.clone() }).collect();
-        let requests = ranges::plan(&wants, self.shared.options.max_requests);
-        let bodies = requests.iter().map(|request| self.fetch_model(embeddings, request).boxed());
-        let bodies: Vec<_> = bodies.collect();
-        let bodies: Vec<Bytes> = stream::iter(bodies).buffered(PARALLEL).try_collect().await?;
-        for ((page, _), want) in missing.iter().zip(&wants) {
-            let bytes = ranges::cut(want, &requests, &bodies);
-            let bytes = bytes.ok_or_else(|| MirrorError::unavailable("the planned requests do not cover a page"))?;
+        let wants: Vec<Range<u64>> = missing.iter().map(|(_, range)| range.clone()).collect();
+        for ((page, _), bytes) in missing.iter().zip(self.fetch_pages(embeddings, &wants).await?) {
             loaded.model.add(&mut rows, *page, &bytes).map_err(damaged)?;
         }
-        let vectors = tokens.iter().map(|tokens| loaded.model.vector(tokens, &rows).map_err(damaged)).collect();
+        let vectors = self.vectors_of_tokens(&loaded, tokens, &rows).await?.into_iter();
+        let vectors = vectors.map(|vector| vector.map_err(damaged)).collect();
         if !missing.is_empty() {
-            *loaded.rows() = if rows.pages() > KEPT_PAGES { Rows::default() } else { rows };
+            *loaded.rows() = if rows.numbers() > KEPT_NUMBERS { Rows::default() } else { rows };
         }
         vectors
+    }
+
+    /// A look-up is done at once; networks are computed off the threads that others wait for, on as many as there are processors.
+    async fn vectors_of_tokens(
+        &self,
+        loaded: &Arc<LoadedModel>,
+        tokens: Vec<Tokens>,
+        rows: &Rows,
+    ) -> Result<Vec<Result<Vector, ModelError>>, MirrorError> {
+        if loaded.network.is_none() {
+            return Ok(tokens.iter().map(|tokens| loaded.model.vector(tokens, rows, None)).collect());
+        }
+        let computed = tokens.into_iter().map(|tokens| {
+            let (loaded, rows) = (loaded.clone(), rows.clone());
+            let run = move || loaded.model.vector(&tokens, &rows, loaded.network.as_ref());
+            async { tokio::task::spawn_blocking(run).await }
+        });
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let computed = stream::iter(computed.collect::<Vec<_>>()).buffered(processors).try_collect().await;
+        computed.map_err(|error| MirrorError::unavailable(error.to_string()))
     }
 
     async fn load_model(&self, embeddings: &Embeddings) -> Result<Arc<LoadedModel>, MirrorError> {
@@ -143,12 +174,29 @@ impl Mirror {
             return Ok(loaded.clone());
         }
         let key = self.keys().model(&embeddings.id);
+        let damaged = |error: ModelError| MirrorError::damaged(&key, error);
         let shape = embeddings.stored.ok_or_else(|| MirrorError::damaged(&key, "it is not in the store"))?;
         let head = self.fetch_model(embeddings, &Span { object: 0, range: shape.head_range() }).await?;
-        let model = StoredModel::open(&head, shape).map_err(|error| MirrorError::damaged(&key, error))?;
-        let loaded = Arc::new(LoadedModel::new(embeddings.id, model));
+        let model = StoredModel::open(&head, shape).map_err(damaged)?;
+        let pages = self.fetch_pages(embeddings, &model.network_pages()).await?;
+        let network: Option<Network> = model.network(&pages).map_err(damaged)?;
+        let loaded = Arc::new(LoadedModel::new(embeddings.id, model, network));
         *known() = Some(loaded.clone());
         Ok(loaded)
+    }
+
+    /// The bytes of these ranges of a model.
+    async fn fetch_pages(&self, embeddings: &Embeddings, ranges: &[Range<u64>]) -> Result<Vec<Bytes>, MirrorError> {
+        let wants: Vec<Span> = ranges.iter().map(|range| Span { object: 0, range: range.clone() }).collect();
+        let requests = ranges::plan(&wants, self.shared.options.max_requests);
+        let bodies = requests.iter().map(|request| self.fetch_model(embeddings, request).boxed());
+        let bodies: Vec<_> = bodies.collect();
+        let bodies: Vec<Bytes> = stream::iter(bodies).buffered(PARALLEL).try_collect().await?;
+        let page = |want: &Span| {
+            let bytes = ranges::cut(want, &requests, &bodies);
+            bytes.ok_or_else(|| MirrorError::unavailable("the planned requests do not cover a page"))
+        };
+        wants.iter().map(page).collect()
     }
 
     async fn fetch_model(&self, embeddings: &Embeddings, span: &Span) -> Result<Bytes, MirrorError> {

@@ -1,11 +1,13 @@
 //! The manifest's entries of vectors: the model, and for each segment the object with the vectors of its notes.
 
+use atlas_embeddings::contextual;
 use atlas_embeddings::stored::Shape;
 use atlas_segment::VectorLayout;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{Hash, SegmentId};
+use crate::models::CONTEXTUAL;
 
 /// Most bytes of an object with vectors.
 const MAX_VECTOR_BYTES: u64 = 1 << 30;
@@ -15,7 +17,7 @@ pub const MAX_MODEL_NAME: usize = 256;
 /// The model that made all vectors of a generation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Embeddings {
-    /// Its provider: `static` for a model in the store, else the kind of service.
+    /// Its provider: `static` or `contextual` for a model in the store, else the kind of service.
     pub provider: String,
     /// Its name.
     pub model: String,
@@ -64,6 +66,21 @@ impl Embeddings {
     pub fn of_service(provider: &str, model: &str, dimensions: u32) -> Self {
         let id = Hash::of(format!("{provider}\n{model}\n{dimensions}").as_bytes());
         Self { provider: provider.to_owned(), model: model.to_owned(), id, dimensions, stored: None }
+    }
+
+    /// Whether a vector is a look-up in the store, so that it costs next to nothing.
+    #[must_use]
+    pub fn is_look_up(&self) -> bool {
+        self.stored.is_some() && self.provider != CONTEXTUAL
+    }
+
+    /// Whether this program has the code for the model, if it is in the store; the error says what to do.
+    ///
+    /// # Errors
+    /// When it has not.
+    pub fn runs_here(&self) -> Result<(), &'static str> {
+        let needs_code = self.stored.is_some() && !self.is_look_up();
+        if needs_code && !contextual::RUNS { Err(contextual::REMEDY) } else { Ok(()) }
     }
 
     /// Whether it is possible; the error is the reason why not.

@@ -15,7 +15,7 @@ mod retry_after;
 
 pub use for_query::QueryModel;
 pub use for_sync::{Spending, SyncModel};
-pub use protocol::Protocol;
+pub use protocol::{Protocol, beginning};
 pub use remote::{Remote, Shape};
 
 #[cfg(test)]

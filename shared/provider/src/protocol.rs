@@ -26,7 +26,8 @@ const BEGINNINGS: [(&str, &str, &str); 5] = [
 pub(crate) const MAX_BEGINNING: usize = 64;
 
 /// What a text of this purpose begins with, for the model called so.
-pub(crate) fn beginning(model: &str, purpose: Purpose) -> &'static str {
+#[must_use]
+pub fn beginning(model: &str, purpose: Purpose) -> &'static str {
     let found = BEGINNINGS.iter().find(|(name, ..)| model.contains(name));
     found.map_or("", |(_, query, passage)| if purpose == Purpose::Query { query } else { passage })
 }

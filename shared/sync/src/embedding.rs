@@ -30,7 +30,7 @@ pub struct Embedder {
     pub author: String,
     /// The time.
     pub time: Timestamp,
-    /// The folder where vectors are kept that a service was paid for, until they are committed.
+    /// The folder where vectors are kept that cost money or time, until they are committed.
     pub state: Option<PathBuf>,
 }
 
@@ -104,8 +104,8 @@ impl Embedder {
         progress: &dyn Progress,
     ) -> Result<(Embedded, Option<EmbedError>), SyncError> {
         let kept = match &self.state {
-            // A model in the store costs nothing to ask again.
-            Some(state) if embeddings.stored.is_none() => Some(state.join(format!("vectors-{}", embeddings.id))),
+            // A look-up costs nothing the next time.
+            Some(state) if !embeddings.is_look_up() => Some(state.join(format!("vectors-{}", embeddings.id))),
             _ => None,
         };
         let dimensions = embeddings.dimensions as usize;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use atlas_embeddings::{StaticModel, stored};
+use atlas_embeddings::StaticModel;
 use atlas_mirror::embedding::{Embedded, StoreModel};
 use atlas_mirror::{Mirror, StoredModelInfo};
 use atlas_sync::Embedder;
@@ -55,9 +55,8 @@ pub fn embedder() -> Embedder {
 
 /// Adds the model of `seed` to a mirror, as `atlas model add` does.
 pub async fn add(mirror: &Mirror, seed: u32) -> (StoredModelInfo, Embedded) {
-    let (object, shape) = stored::encode(&model(seed)).unwrap();
     let name = format!("words-{seed}");
-    let info = mirror.add_model(&name, object.into(), shape, Timestamp::UNIX_EPOCH).await.unwrap();
+    let info = mirror.add_model(&name, &model(seed), Timestamp::UNIX_EPOCH).await.unwrap();
     let embeddings = info.embeddings();
     let runs = StoreModel::new(mirror.clone(), embeddings.clone());
     let (embedded, failure) = embedder().embed(mirror, &embeddings, &runs, &()).await.unwrap();

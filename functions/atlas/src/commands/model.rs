@@ -5,17 +5,20 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use atlas_embeddings::{StaticModel, stored};
+use atlas_embeddings::contextual::{self, ContextualModel, Files};
+use atlas_embeddings::stored::Storable;
+use atlas_embeddings::{ModelError, Purpose, StaticModel};
 use atlas_mirror::embedding::StoreModel;
 use atlas_mirror::models::MAX_MODEL_BYTES;
 use atlas_mirror::{Mirror, StoredModelInfo};
-use atlas_sync::Embedder;
+use atlas_provider::beginning;
+use atlas_sync::{Embedder, Progress};
 use clap::{Args, Subcommand};
 use indicatif::{DecimalBytes, HumanCount};
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::bar;
+use crate::bar::{self, Phases};
 use crate::commands::Outcome;
 use crate::output;
 use crate::vault::author;
@@ -30,14 +33,20 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum ModelCommand {
-    /// Put a model of Model2Vec into the store, embed all notes with it, and find notes by it from then on
+    /// Put a model of Model2Vec or sentence-transformers into the store, embed all notes with it, and find notes by it from then on
     Add {
-        /// The model's folder, with tokenizer.json, model.safetensors and config.json
+        /// The model's folder, with tokenizer.json, model.safetensors and config.json; of sentence-transformers also modules.json
         #[arg(value_name = "FOLDER")]
         folder: PathBuf,
         /// Its name [default: the folder's]
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
+        /// The beginning of questions, where the folder names none [default: what models of this name were trained with]
+        #[arg(long, value_name = "TEXT")]
+        query_prefix: Option<String>,
+        /// The beginning of notes, likewise
+        #[arg(long, value_name = "TEXT")]
+        passage_prefix: Option<String>,
         #[command(flatten)]
         place: LocationArguments,
     },
@@ -63,12 +72,28 @@ enum ModelCommand {
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
     match arguments.what {
-        ModelCommand::Add { folder, name, place } => {
+        ModelCommand::Add { folder, name, query_prefix, passage_prefix, place } => {
             let name = match name {
                 Some(name) => name,
                 None => name_of(&folder)?,
             };
-            add(&place.find(None, None)?.open()?, &folder, &name).await
+            let given = |given: Option<String>, purpose: Purpose| {
+                given.unwrap_or_else(|| beginning(&name.to_lowercase(), purpose).to_owned())
+            };
+            let prefixes = [given(query_prefix, Purpose::Query), given(passage_prefix, Purpose::Passage)];
+            let place = place.find(None, None)?;
+            let embedder = Embedder {
+                author: author(),
+                time: Timestamp::now(),
+                state: place.recorded_state().filter(|state| state.is_dir()),
+            };
+            let model = read(&folder, &prefixes)?;
+            let phases = Phases::over(bar::start(false));
+            let mirror = place.open()?;
+            tokio::select! {
+                added = add(&mirror, &*model, &name, &embedder, &*phases) => added,
+                _ = tokio::signal::ctrl_c() => Err(phases.interrupted().into()),
+            }
         }
         ModelCommand::List { place, json } => list(&place.find(None, None)?.open()?, json).await,
         ModelCommand::Remove { name, place } => remove(&place.find(None, None)?.open()?, &name).await,
@@ -81,23 +106,26 @@ fn name_of(folder: &Path) -> Result<String, Box<dyn Error>> {
     name.ok_or_else(|| "the folder has no name: give the model one with --name".into())
 }
 
-async fn add(mirror: &Mirror, folder: &Path, name: &str) -> Outcome {
+async fn add(
+    mirror: &Mirror,
+    model: &dyn Storable,
+    name: &str,
+    embedder: &Embedder,
+    progress: &dyn Progress,
+) -> Outcome {
     // Before anything is uploaded.
     mirror.head().await?;
-    let model = read(folder)?;
-    let (object, shape) = stored::encode(&model)?;
-    let now = Timestamp::now();
-    let info = mirror.add_model(name, object.into(), shape, now).await?;
-    let StoredModelInfo { id, .. } = &info;
+    let info = mirror.add_model(name, model, embedder.time).await?;
+    let StoredModelInfo { id, shape, .. } = &info;
     output::note(format_args!(
         "{name} is in the store: {} dimensions, {} tokens, {} ({id})",
         shape.dimensions,
-        HumanCount(u64::from(shape.tokens)),
+        HumanCount(model.tokenizer().vocabulary().len() as u64),
         DecimalBytes(shape.bytes),
     ));
     let embeddings = info.embeddings();
     let stored = StoreModel::new(mirror.clone(), embeddings.clone());
-    let (embedded, failure) = embedder(now).embed(mirror, &embeddings, &stored, &*bar::start(false)).await?;
+    let (embedded, failure) = embedder.embed(mirror, &embeddings, &stored, progress).await?;
     if let Some(error) = failure {
         return Err(format!("the notes are found as before, since {error}").into());
     }
@@ -105,30 +133,67 @@ async fn add(mirror: &Mirror, folder: &Path, name: &str) -> Outcome {
     Ok(())
 }
 
-fn embedder(time: Timestamp) -> Embedder {
-    Embedder { author: author(), time, state: None }
+/// Reads the files of a model, with what questions and notes begin with where its folder does not say it.
+fn read(folder: &Path, prefixes: &[String; 2]) -> Result<Box<dyn Storable>, Box<dyn Error>> {
+    let wrong = |error: ModelError| format!("{}: {error}", folder.display());
+    let modules = optional(folder, "modules.json")?;
+    let Some(modules) = modules.filter(|modules| Files::are_contextual(modules)) else {
+        let tokenizer = required(folder, &["tokenizer.json", "0_StaticEmbedding/tokenizer.json"])?;
+        let tensors = required(folder, &["model.safetensors", "0_StaticEmbedding/model.safetensors"])?;
+        let config = required(folder, &["config.json", "config_sentence_transformers.json"])?;
+        return Ok(Box::new(StaticModel::from_files(&tokenizer, &tensors, &config).map_err(wrong)?));
+    };
+    if !contextual::RUNS {
+        return Err(format!("{}: it is a model with a network, and {}", folder.display(), contextual::REMEDY).into());
+    }
+    // The network's folder was 0_Transformer once.
+    let of_network =
+        |name: &str| -> Result<Vec<u8>, Box<dyn Error>> { required(folder, &[name, &format!("0_Transformer/{name}")]) };
+    let sentences = match optional(folder, "sentence_bert_config.json")? {
+        None => optional(folder, "0_Transformer/sentence_bert_config.json")?,
+        found => found,
+    };
+    let [query_prefix, passage_prefix] = prefixes;
+    let model = ContextualModel::from_files(&Files {
+        config: &of_network("config.json")?,
+        tokenizer: &of_network("tokenizer.json")?,
+        tensors: &of_network("model.safetensors")?,
+        modules: &modules,
+        pooling: &required(folder, &["1_Pooling/config.json"])?,
+        sentences: sentences.as_deref(),
+        prompts: optional(folder, "config_sentence_transformers.json")?.as_deref(),
+        query_prefix,
+        passage_prefix,
+    });
+    Ok(Box::new(model.map_err(wrong)?))
 }
 
-/// Reads the files of a model.
-fn read(folder: &Path) -> Result<StaticModel, Box<dyn Error>> {
-    let read = |names: &[&str]| -> Result<Vec<u8>, Box<dyn Error>> {
-        let path = names.iter().map(|name| folder.join(name)).find(|path| path.is_file());
-        let name = names.first().copied().unwrap_or_default();
-        let path = path.ok_or_else(|| {
-            format!("{}: it has no {name}: name the folder of a model in Model2Vec's format", folder.display())
-        })?;
-        let mut bytes = Vec::new();
-        fs::File::open(&path)?.take(MAX_MODEL_BYTES + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > MAX_MODEL_BYTES {
-            return Err(format!("{}: it is over {}", path.display(), DecimalBytes(MAX_MODEL_BYTES)).into());
+/// A file of a folder that may be at several places.
+fn required(folder: &Path, names: &[&str]) -> Result<Vec<u8>, Box<dyn Error>> {
+    for name in names {
+        if let Some(bytes) = optional(folder, name)? {
+            return Ok(bytes);
         }
-        Ok(bytes)
-    };
-    let tokenizer = read(&["tokenizer.json", "0_StaticEmbedding/tokenizer.json"])?;
-    let tensors = read(&["model.safetensors", "0_StaticEmbedding/model.safetensors"])?;
-    let config = read(&["config.json", "config_sentence_transformers.json"])?;
-    StaticModel::from_files(&tokenizer, &tensors, &config)
-        .map_err(|error| format!("{}: {error}", folder.display()).into())
+    }
+    let name = names.first().copied().unwrap_or_default();
+    Err(format!(
+        "{}: it has no {name}: name the folder of a model of Model2Vec or sentence-transformers",
+        folder.display()
+    )
+    .into())
+}
+
+fn optional(folder: &Path, name: &str) -> Result<Option<Vec<u8>>, Box<dyn Error>> {
+    let path = folder.join(name);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(&path)?.take(MAX_MODEL_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_MODEL_BYTES {
+        return Err(format!("{}: it is over {}", path.display(), DecimalBytes(MAX_MODEL_BYTES)).into());
+    }
+    Ok(Some(bytes))
 }
 
 async fn list(mirror: &Mirror, as_json: bool) -> Outcome {
@@ -167,7 +232,8 @@ async fn remove(mirror: &Mirror, name: &str) -> Outcome {
     };
     let head = mirror.head().await?;
     if head.manifest().embeddings.as_ref().is_some_and(|used| used.id == info.id) {
-        embedder(Timestamp::now()).drop_vectors(mirror).await?;
+        let embedder = Embedder { author: author(), time: Timestamp::now(), state: None };
+        embedder.drop_vectors(mirror).await?;
     }
     mirror.remove_model(&info.id).await?;
     output::line(format_args!("{} was removed", info.name));

@@ -25,12 +25,12 @@ use safetensors::tensor::{Dtype, TensorView};
 fn read(object: &[u8], shape: Shape, text: &str) -> Vector {
     let range = |range: Range<u64>| &object[range.start as usize..range.end as usize];
     let stored = StoredModel::open(range(shape.head_range()), shape).unwrap();
-    let tokens = stored.tokens(text);
+    let tokens = stored.tokens(text, Purpose::Passage);
     let mut rows = Rows::default();
     for (page, place) in stored.missing([&tokens], &rows) {
         stored.add(&mut rows, page, range(place)).unwrap();
     }
-    stored.vector(&tokens, &rows).unwrap()
+    stored.vector(&tokens, &rows, None).unwrap()
 }
 
 #[test]

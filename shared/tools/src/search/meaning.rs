@@ -1,6 +1,6 @@
 //! The vector of a query, by the model that made the vectors of the vault.
 
-use atlas_embeddings::Vector;
+use atlas_embeddings::{Purpose, Vector};
 use atlas_mirror::{Embeddings, Snapshot};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::Context;
@@ -90,7 +90,10 @@ pub(crate) async fn embed(context: &Context<'_>, embeddings: &Embeddings, text: 
         let vector = service.vector(provider, model, *dimensions, text).await;
         return vector.map_err(|error| refused(error.to_string(), None));
     }
-    let vectors = context.vault.mirror.embed(embeddings, &[text]).await;
+    if let Err(remedy) = embeddings.runs_here() {
+        return Err(refused(format!("the embedding model {model} has a network, and {remedy}"), None));
+    }
+    let vectors = context.vault.mirror.embed(embeddings, &[text], Purpose::Query).await;
     let vectors = vectors.map_err(|error| {
         refused(format!("the embedding model {} cannot be used", embeddings.model), Some(error.to_string()))
     })?;

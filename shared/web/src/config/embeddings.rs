@@ -32,6 +32,8 @@ const MAX_TIME: u64 = 600_000;
 pub enum Provider {
     /// Nowhere: it is a look-up in the store.
     Static,
+    /// In this program: its network is in the store.
+    Contextual,
     /// In an Ollama.
     Ollama,
     /// In a service with OpenAI's interface.
@@ -122,7 +124,7 @@ impl EmbeddingsDocument {
         if self.provider != Provider::Ollama && self.model.is_none() {
             return wrong("model", "it is missing: write the model's name".to_owned());
         }
-        if self.provider == Provider::Static {
+        if matches!(self.provider, Provider::Static | Provider::Contextual) {
             let said = [
                 ("dimensions", self.dimensions.is_some()),
                 ("baseUrl", self.base_url.is_some()),
@@ -172,7 +174,7 @@ impl EmbeddingsDocument {
     fn service(&self, key: Option<Key>) -> Result<Service, DocumentError> {
         let address = self.base_url.as_deref().unwrap_or(match self.provider {
             Provider::OpenAi => OPENAI,
-            Provider::Ollama | Provider::Static => OLLAMA.0,
+            Provider::Ollama | Provider::Static | Provider::Contextual => OLLAMA.0,
         });
         let longest = Duration::from_millis(MAX_TIME);
         Service::new(address, key, Trust::Machine, longest, self.shape().answer_bytes())
@@ -185,7 +187,9 @@ impl EmbeddingsDocument {
     /// When its key is missing, or would be sent where others can read it.
     pub(crate) fn open(&self, keys: &EmbeddingsKeys) -> Result<ChosenModel, DocumentError> {
         let protocol = match self.provider {
-            Provider::Static => return Ok(ChosenModel::Stored(self.model.clone().unwrap_or_default())),
+            Provider::Static | Provider::Contextual => {
+                return Ok(ChosenModel::Stored(self.model.clone().unwrap_or_default()));
+            }
             Provider::Ollama => Protocol::Ollama,
             Provider::OpenAi => Protocol::OpenAi,
         };

@@ -19,7 +19,7 @@ pub(super) async fn add(
     new: &BTreeMap<VaultPath, (NewDocument, u64)>,
     segments: &mut [NewSegment],
 ) {
-    let embeddings = head.manifest().embeddings.as_ref().filter(|embeddings| embeddings.stored.is_some());
+    let embeddings = head.manifest().embeddings.as_ref().filter(|embeddings| embeddings.is_look_up());
     let (Some(embeddings), [segment]) = (embeddings, segments) else { return };
     let note = |(new, _): &'_ (NewDocument, u64)| new.kind == Kind::Note;
     let documents: Vec<Option<(&VaultPath, &[u8])>> = new

@@ -1,0 +1,147 @@
+//! Embedding models with a network, of sentence-transformers: put into the store, embedded with at sync, and asked by searches.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use atlas_embeddings::{EmbedError, EmbeddingModel, Purpose, Vector};
+use atlas_mirror::embedding::StoreModel;
+use atlas_testkit::VaultBuilder;
+use serde_json::{Value, json};
+
+use crate::support::deployment::{Client, settings};
+use crate::support::models::embedder;
+use crate::support::note_calls::create;
+use crate::support::programs::{Place, atlas, json_of, refusal_of};
+
+const LONG: Duration = Duration::from_secs(3600);
+const HARBOUR: &str = "Harbour\n# Harbour\n\nThe harbour fills with boats.";
+
+/// A model of random numbers, so a passage is nearest to its own text.
+fn fixture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/embeddings/tests/fixtures/bert_mean")
+}
+
+fn vault() -> VaultBuilder {
+    VaultBuilder::new()
+        .note("Harbour.md", "# Harbour\n\nThe harbour fills with boats.\n")
+        .note("Safety.md", "# Safety\n\nA backup that nobody has restored is only a hope.\n")
+        .note("Ships.md", "# Ships\n\nShips, ropes, sails and anchors were counted.\n")
+}
+
+fn sync(place: &Place, root: &Path) -> Value {
+    json_of(place.sync(root).arg("--json"))
+}
+
+/// `atlas model` on the vault of a place.
+fn model(place: &Place, arguments: &[&OsStr]) -> Command {
+    let mut command = place.reached_by(atlas());
+    command.arg("model").args(arguments).args(["--vault", "main", "--store", &place.store]);
+    command
+}
+
+fn add(place: &Place, folder: &Path) -> Command {
+    model(place, &[OsStr::new("add"), folder.as_os_str()])
+}
+
+fn list(place: &Place) -> Value {
+    json_of(&mut model(place, &[OsStr::new("list"), OsStr::new("--json")]))
+}
+
+async fn client(place: &Place) -> Client {
+    Client::try_set_up_over(&place.open(), &settings(&[]), LONG).await.ok().unwrap()
+}
+
+async fn search(client: &Client, query: &str, mode: &str) -> Value {
+    client.post("/search", json!({ "query": query, "mode": mode, "explain": true })).await.ok()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn notes_are_found_by_a_network_in_the_store() {
+    let (vault, place) = (vault(), Place::new());
+    sync(&place, vault.root());
+    let added = add(&place, &fixture()).output().unwrap();
+    let told = String::from_utf8_lossy(&added.stdout).into_owned();
+    assert!(added.status.success() && told.contains("3 notes are found by meaning, with bert_mean"), "{added:?}");
+    let client = client(&place).await;
+    let found = search(&client, HARBOUR, "semantic").await;
+    let first = &found["results"][0];
+    assert!(first["path"] == "Harbour.md" && first["why"]["meaning"].as_f64().unwrap() > 0.99, "{found}");
+    assert_eq!(search(&client, "boats", "hybrid").await["mode_used"], "hybrid");
+    let again = search(&client, HARBOUR, "semantic").await;
+    assert_eq!(again.to_string(), found.to_string(), "equal requests give equal bytes");
+    // A function does not run a network for what it writes; the next sync does, for that alone.
+    create(&client, "New.md", "Les bateaux rentrent au port.\n").await;
+    assert_eq!(search(&client, "boats", "hybrid").await["waiting"], 1);
+    let synced = sync(&place, vault.root());
+    assert_eq!((&synced["embedded"], synced.get("embedding_waiting")), (&json!(1), None), "{synced}");
+    let found = search(&client, "New\nLes bateaux rentrent au port.", "semantic").await;
+    assert!(found["results"][0]["path"] == "New.md" && found.get("waiting").is_none(), "{found}");
+    let listed = list(&place);
+    assert_eq!((&listed[0]["name"], &listed[0]["used"]), (&json!("bert_mean"), &json!(true)), "{listed}");
+}
+
+/// A model that fails after so many calls.
+#[derive(Debug)]
+struct Failing(StoreModel, Mutex<usize>);
+
+#[async_trait]
+impl EmbeddingModel for Failing {
+    fn takes(&self, texts: &[&str]) -> Result<usize, EmbedError> {
+        self.0.takes(texts)
+    }
+
+    async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vector>, EmbedError> {
+        {
+            let mut left = self.1.lock().unwrap();
+            *left = left.checked_sub(1).ok_or_else(|| EmbedError::Unavailable("stopped".to_owned()))?;
+        }
+        self.0.embed(texts, purpose).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_computed_before_an_interruption_is_not_computed_again() {
+    let place = Place::new();
+    let vault = (0..40).fold(vault(), |vault, n| vault.note(&format!("{n}.md"), &format!("The tide of {n}.")));
+    sync(&place, vault.root());
+    let (mirror, state) = (place.mirror(), tempfile::tempdir().unwrap());
+    let read = |name: &str| std::fs::read(fixture().join(name)).unwrap();
+    let model = atlas_embeddings::ContextualModel::from_files(&atlas_embeddings::contextual::Files {
+        config: &read("config.json"),
+        tokenizer: &read("tokenizer.json"),
+        tensors: &read("model.safetensors"),
+        modules: &read("modules.json"),
+        pooling: &read("1_Pooling/config.json"),
+        ..Default::default()
+    });
+    let embedder = atlas_sync::Embedder { state: Some(state.path().to_owned()), ..embedder() };
+    let embeddings = mirror.add_model("network", &model.unwrap(), embedder.time).await.unwrap().embeddings();
+    let runs = |calls| Failing(StoreModel::new(mirror.clone(), embeddings.clone()), Mutex::new(calls));
+    let (first, failure) = embedder.embed(&mirror, &embeddings, &runs(2), &()).await.unwrap();
+    assert!(failure.is_some() && first.generation.is_none(), "{first:?}");
+    let (rest, failure) = embedder.embed(&mirror, &embeddings, &runs(100), &()).await.unwrap();
+    assert_eq!((failure, first.passages + rest.passages, rest.notes), (None, 43, 43));
+    assert!(first.passages > 0, "{first:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_is_no_model_is_refused_before_anything_is_stored() {
+    let (vault, place, folder) = (vault(), Place::new(), tempfile::tempdir().unwrap());
+    sync(&place, vault.root());
+    assert!(refusal_of(&mut add(&place, folder.path())).contains("it has no tokenizer.json: name the folder of a model"));
+    let copied = ["modules.json", "config.json", "tokenizer.json", "model.safetensors"];
+    copied.iter().for_each(|name| drop(std::fs::copy(fixture().join(name), folder.path().join(name)).unwrap()));
+    assert!(refusal_of(&mut add(&place, folder.path())).contains("it has no 1_Pooling/config.json"));
+    std::fs::create_dir(folder.path().join("1_Pooling")).unwrap();
+    let pooling = |mode: &str| std::fs::write(folder.path().join("1_Pooling/config.json"), mode).unwrap();
+    pooling(r#"{"pooling_mode_max_tokens": true}"#);
+    assert!(refusal_of(&mut add(&place, folder.path())).contains("pooling by anything but the mean"));
+    pooling(r#"{"pooling_mode_mean_tokens": true}"#);
+    std::fs::write(folder.path().join("model.safetensors"), "xyz").unwrap();
+    assert!(refusal_of(&mut add(&place, folder.path())).contains("model.safetensors"));
+    assert_eq!(list(&place), json!([]));
+}
