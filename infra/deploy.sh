@@ -59,6 +59,7 @@ aws)
     --capabilities CAPABILITY_IAM --resolve-s3 --no-fail-on-empty-changeset \
     --parameter-overrides "Architecture=$arch" "JwtSecret=${ATLAS_JWT_SECRET:-}" "Jwks=${ATLAS_JWKS:-}" \
     "OauthKeys=${oauth_keys:-}" "UpstreamSecret=${ATLAS_UPSTREAM_SECRET:-}" "ObsidianSecret=${ATLAS_OBSIDIAN_SECRET:-}" \
+    "EmbeddingsToken=${ATLAS_EMBEDDINGS_TOKEN:-}" \
     "JwtIssuer=${ATLAS_JWT_ISSUER:-}" "JwtAudience=${ATLAS_JWT_AUDIENCE:-}" \
     "Resource=${ATLAS_RESOURCE:-}" \
     "AuthorizationServers=${ATLAS_AUTHORIZATION_SERVERS:-}" "ConfigKey=${CONFIG_KEY:-}" \

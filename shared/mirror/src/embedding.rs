@@ -319,7 +319,7 @@ fn is_known(note: &Note, known: &Known) -> bool {
 }
 
 /// The vectors of all passages; [`None`] if one is not known.
-fn of_passages(passages: &[Passage], known: &Known) -> Option<Vec<StoredVector>> {
+pub(crate) fn of_passages(passages: &[Passage], known: &Known) -> Option<Vec<StoredVector>> {
     passages.iter().map(|passage| Some(of_passage(passage, known.get(&passage.key())?.clone()))).collect()
 }
 

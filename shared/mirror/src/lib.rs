@@ -26,7 +26,8 @@
 //! - [`mod@merge`]: merges small segments; [`held_vectors`]: all vectors of one.
 //! - [`collect`]: garbage collection; `added`: the objects that the kept generations refer to; `expiry`: deletes
 //!   expired state; [`mod@purge`]: removes a file with all its versions.
-//! - [`inspect`]: finds damaged objects; [`repair`]: publishes them again; `rescue`: recovers their files.
+//! - [`inspect`]: finds damaged objects; [`repair`]: publishes them again; `rescue`: recovers their files; `known_vectors`: and
+//!   their vectors.
 //! - [`models`]: embedding models in the store; `loaded_model`: the one in use; [`embedding`]: gives notes their vectors.
 //! - [`blob`]: bytes of attachments; `presigned`: URLs to them.
 //! - [`error`]: errors, by what to do about them.
@@ -55,6 +56,7 @@ mod history;
 pub mod id;
 pub mod inspect;
 pub mod keys;
+mod known_vectors;
 mod last_sync;
 mod left_out;
 mod loaded_model;

@@ -43,19 +43,25 @@ pub struct StoredModelInfo {
     pub id: Hash,
     /// Where the parts of its object are.
     pub shape: Shape,
-    /// Whether it has a network.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_contextual: bool,
+    /// Those of its tokens, if it has a network; else all rows are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_rows: Option<u32>,
     /// When it was added, by the clock of who did.
     pub added: Timestamp,
 }
 
 impl StoredModelInfo {
+    /// The number of its tokens.
+    #[must_use]
+    pub fn tokens(&self) -> u32 {
+        self.token_rows.unwrap_or(self.shape.tokens)
+    }
+
     /// The manifest's entry of vectors by this model.
     #[must_use]
     pub fn embeddings(&self) -> Embeddings {
         Embeddings {
-            provider: if self.is_contextual { CONTEXTUAL } else { STATIC }.to_owned(),
+            provider: if self.token_rows.is_some() { CONTEXTUAL } else { STATIC }.to_owned(),
             model: self.name.clone(),
             id: self.id,
             dimensions: self.shape.dimensions,
@@ -85,8 +91,9 @@ impl Mirror {
         if self.store.size(&key).await? != Some(shape.bytes) {
             self.store.put(&key, &object).await?;
         }
-        let info =
-            StoredModelInfo { name: name.to_owned(), id, shape, is_contextual: model.network().is_some(), added: now };
+        let tokens = u32::try_from(model.tokenizer().vocabulary().len()).unwrap_or(u32::MAX);
+        let token_rows = model.network().map(|_| tokens);
+        let info = StoredModelInfo { name: name.to_owned(), id, shape, token_rows, added: now };
         let json = serde_json::to_vec(&info).map_err(|error| MirrorError::conflict(error.to_string()))?;
         self.store.put(&self.keys().model_description(&id), &json.into()).await?;
         Ok(info)

@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::head::Head;
 use crate::id::{Hash, Id};
 use crate::inspect::{Flaw, count, flaw_of};
+use crate::known_vectors;
 use crate::manifest::{Changes, Manifest, REPAIR, Totals};
 use crate::merge::{Content, build};
 use crate::mirror::Mirror;
@@ -366,6 +367,7 @@ impl<S: ContentSource> ChangeSet for RepairChange<'_, S> {
                 }
             }
         }
+        known_vectors::give(head, &mut held).await?;
         for segment in found.unusable.keys() {
             if let Some(entry) = head.segments().get(*segment) {
                 derived.dropped.push(DroppedSegment { segment: entry.id, deleted: entry.deleted.count() });

@@ -34,7 +34,7 @@ pub struct VaultState {
     path: String,
     /// Whether it is read-only.
     read_only: bool,
-    /// The provider of the embedding model: `static` for one in the store; null if there is none.
+    /// The provider of the embedding model: `static` or `contextual` for one in the store; null if there is none.
     embeddings_provider: Option<String>,
     /// The number of chunks of its index: some 4 kB of text each, or several short notes; null if nothing is published.
     chunk_count: Option<u64>,
@@ -53,12 +53,17 @@ impl VaultState {
             name: vault.name().to_owned(),
             path: format!("vaults/{}", vault.id),
             read_only: vault.is_read_only(),
-            embeddings_provider: head.and_then(|head| Some(head.manifest().embeddings.as_ref()?.provider.clone())),
+            embeddings_provider: head.and_then(|head| provider(head)),
             chunk_count: head.map(|head| head.segments().iter().map(|segment| u64::from(segment.layout.chunks)).sum()),
             last_synced_at: head.map(|head| head.manifest().time),
             generation: head.map(|head| head.generation()),
         }
     }
+}
+
+/// The provider of a generation's embedding model, if it has one.
+fn provider(head: &Snapshot) -> Option<String> {
+    Some(head.manifest().embeddings.as_ref()?.provider.clone())
 }
 
 /// The newest generation of a vault, if one is published.

@@ -18,7 +18,7 @@ use crate::support::note_calls::create;
 use crate::support::programs::{Place, atlas, json_of, refusal_of};
 
 const LONG: Duration = Duration::from_secs(3600);
-const HARBOUR: &str = "Harbour\n# Harbour\n\nThe harbour fills with boats.";
+const HARBOUR: &str = "Harbour\nThe harbour fills with boats.";
 
 /// A model of random numbers, so a passage is nearest to its own text.
 fn fixture() -> PathBuf {
@@ -27,9 +27,9 @@ fn fixture() -> PathBuf {
 
 fn vault() -> VaultBuilder {
     VaultBuilder::new()
-        .note("Harbour.md", "# Harbour\n\nThe harbour fills with boats.\n")
-        .note("Safety.md", "# Safety\n\nA backup that nobody has restored is only a hope.\n")
-        .note("Ships.md", "# Ships\n\nShips, ropes, sails and anchors were counted.\n")
+        .note("Harbour.md", "The harbour fills with boats.\n")
+        .note("Safety.md", "A backup that nobody has restored is only a hope.\n")
+        .note("Ships.md", "Ships, ropes, sails and anchors were counted.\n")
 }
 
 fn sync(place: &Place, root: &Path) -> Value {
@@ -132,7 +132,9 @@ async fn what_was_computed_before_an_interruption_is_not_computed_again() {
 async fn a_folder_that_is_no_model_is_refused_before_anything_is_stored() {
     let (vault, place, folder) = (vault(), Place::new(), tempfile::tempdir().unwrap());
     sync(&place, vault.root());
-    assert!(refusal_of(&mut add(&place, folder.path())).contains("it has no tokenizer.json: name the folder of a model"));
+    assert!(
+        refusal_of(&mut add(&place, folder.path())).contains("it has no tokenizer.json: name the folder of a model")
+    );
     let copied = ["modules.json", "config.json", "tokenizer.json", "model.safetensors"];
     copied.iter().for_each(|name| drop(std::fs::copy(fixture().join(name), folder.path().join(name)).unwrap()));
     assert!(refusal_of(&mut add(&place, folder.path())).contains("it has no 1_Pooling/config.json"));

@@ -299,6 +299,26 @@ async fn a_configuration_names_a_model_in_the_store() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_segment_that_is_rescued_keeps_what_was_paid_for() {
+    let (service, vault, place) = (Embeddings::start().await, vault(), Place::new());
+    let config = service.config("openai", json!({}));
+    sync(&place, vault.root(), &config);
+    let paid = service.texts();
+    let head = place.mirror().head().await.unwrap();
+    let object = place.path("store/vaults/main/segments").join(head.segments()[0].id.to_string());
+    let mut bytes = std::fs::read(&object).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&object, bytes).unwrap();
+    let mut repair = place.sync(vault.root());
+    let repaired = json_of(repair.args(["--json", "--repair"]).env("ATLAS_CONFIG", &config));
+    assert!(!repaired["repaired"]["flaws"].as_array().unwrap().is_empty(), "{repaired}");
+    assert_eq!(service.texts(), paid, "nothing is asked for again");
+    let found = search(&client(&place, &config).await, "haven", "semantic").await;
+    assert!(found["results"][0]["path"] == "Harbour.md" && found.get("waiting").is_none(), "{found}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn damaged_vectors_leave_words_and_are_made_anew() {
     let (vault, place) = (vault(), Place::new());
     sync(&place, vault.root(), "{}");

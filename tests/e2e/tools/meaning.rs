@@ -53,6 +53,8 @@ async fn notes_are_found_by_words_that_they_do_not_have() {
         assert_eq!((&found["items"][0]["path"], &found["items"][0]["mode_used"]), (&json!("Safety.md"), &json!(used)));
         assert_eq!(found["_explain"]["chosen"], used);
     }
+    let config = world.ok("get_server_config", json!({})).await;
+    assert_eq!(config["vaults_summary"][0]["embeddings_provider"], "static", "{config}");
     let filtered = world.ok("search", json!({ "query": "haven", "path_filter": "W*" })).await;
     assert_eq!(paths(&filtered, "results"), ["Weather.md"]);
     let required = world.ok("search", json!({ "query": "haven \"flour\"" })).await;

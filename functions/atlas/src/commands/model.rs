@@ -120,7 +120,7 @@ async fn add(
     output::note(format_args!(
         "{name} is in the store: {} dimensions, {} tokens, {} ({id})",
         shape.dimensions,
-        HumanCount(model.tokenizer().vocabulary().len() as u64),
+        HumanCount(u64::from(info.tokens())),
         DecimalBytes(shape.bytes),
     ));
     let embeddings = info.embeddings();
@@ -204,7 +204,7 @@ async fn list(mirror: &Mirror, as_json: bool) -> Outcome {
     if as_json {
         let row = |info: &StoredModelInfo| {
             json!({
-                "name": info.name, "id": info.id, "dimensions": info.shape.dimensions, "tokens": info.shape.tokens,
+                "name": info.name, "id": info.id, "dimensions": info.shape.dimensions, "tokens": info.tokens(),
                 "bytes": info.shape.bytes, "added": info.added, "used": is_used(info),
             })
         };

@@ -2,7 +2,7 @@
 //!
 //! Each text is computed by itself, without padding, so its vector does not depend on the texts beside it.
 
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, s};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, Slice};
 
 use super::{Activation, Architecture, Pooling};
 use crate::ModelError;
@@ -106,7 +106,7 @@ impl Network {
             return None;
         }
         let rows = ArrayView2::from_shape((tokens, self.dimensions), rows).ok()?;
-        let mut state = self.norm.of(&rows + &self.positions.slice(s![..tokens, ..]));
+        let mut state = self.norm.of(&rows + &self.positions.slice_axis(Axis(0), Slice::from(..tokens)));
         for layer in &self.layers {
             let attended = layer.attended.of(&self.attention(layer, &state));
             state = layer.attended_norm.of(attended + &state);
@@ -127,8 +127,9 @@ impl Network {
         let scale = 1.0 / (size as f32).sqrt();
         let mut mixed = Array2::zeros(state.raw_dim());
         for head in 0..self.architecture.heads {
-            let part = s![.., head * size..(head + 1) * size];
-            let mut weights = query.slice(part).dot(&key.slice(part).t());
+            let part = Slice::from(head * size..(head + 1) * size);
+            let of = |all: &Array2<f32>| all.slice_axis(Axis(1), part).to_owned();
+            let mut weights = of(&query).dot(&of(&key).t());
             weights *= scale;
             weights.rows_mut().into_iter().for_each(|mut row| {
                 let most = row.fold(f32::NEG_INFINITY, |most, number| most.max(*number));
@@ -136,7 +137,7 @@ impl Network {
                 let sum = row.sum();
                 row /= sum;
             });
-            mixed.slice_mut(part).assign(&weights.dot(&value.slice(part)));
+            mixed.slice_axis_mut(Axis(1), part).assign(&weights.dot(&of(&value)));
         }
         mixed
     }

@@ -193,7 +193,11 @@ fn a_bad_model_is_refused_with_the_reason() {
     says(config("hidden_size", 0.into()), "the number of dimensions is 0");
     says(config("hidden_size", u64::MAX.into()), "the number of dimensions");
     says(config("num_attention_heads", 3.into()), "3 heads do not share 8 dimensions");
-    says(config("max_position_embeddings", u64::MAX.into()), "need at least 64 × 8");
+    let endless = folder.refusal(|folder| {
+        set(&mut folder.config, "max_position_embeddings", u64::MAX.into());
+        set(&mut folder.sentences, "max_seq_length", serde_json::Value::Null);
+    });
+    says(endless, "need at least 2048 × 8");
     says(config("max_position_embeddings", 8.into()), "its texts have up to 64 tokens, and the network has 8");
     says(config("layer_norm_eps", 0.into()), "variance");
     says(config("model_type", "t5".into()), "a network of the kind t5 is not supported: take a model of");
@@ -224,9 +228,9 @@ proptest! {
         let read = Read::new(&folder.model().unwrap());
         prop_assert!(read.vector(&text, Purpose::Query).iter().all(|number| number.is_finite()));
         let tensors = at.index(folder.tensors.len());
-        folder.tensors[tensors] ^= 1 << bit;
+        folder.tensors[tensors] ^= 1u8 << bit;
         let config = at.index(folder.config.len());
-        folder.config[config] ^= 1 << bit;
+        folder.config[config] ^= 1u8 << bit;
         if let Ok(model) = folder.model() {
             let read = Read::new(&model);
             let _ = read.stored.tokens(&text, Purpose::Query);

@@ -39,7 +39,7 @@ struct VaultSummary {
     id: String,
     /// Whether it is read-only.
     read_only: bool,
-    /// Always null: each vault has an embedding model of its own, or none; see `get_vault`.
+    /// The provider of its embedding model; null if it has none, or cannot be read.
     embeddings_provider: Option<String>,
 }
 
@@ -84,19 +84,21 @@ impl Operation for GetServerConfig {
     async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
         let about = &context.atlas.about;
         let throttle = Some(context.atlas.throttle.config()).filter(|config| config.enabled);
-        let summary = super::named(context).map(|vault| VaultSummary {
-            id: vault.id.clone(),
-            read_only: vault.is_read_only(),
-            embeddings_provider: None,
-        });
+        let mut vaults_summary = Vec::new();
         let mut plugins_detected = BTreeMap::new();
         for vault in super::named(context) {
+            let head = super::head(vault).await.ok().flatten();
+            vaults_summary.push(VaultSummary {
+                id: vault.id.clone(),
+                read_only: vault.is_read_only(),
+                embeddings_provider: head.and_then(|head| super::provider(&head)),
+            });
             plugins_detected.insert(vault.id.clone(), super::plugins(context, vault).await);
         }
         let value = Output {
             version: about.version,
             auth_mode: about.auth_mode,
-            vaults_summary: summary.collect(),
+            vaults_summary,
             limits: CallLimits {
                 max_concurrent_writes_per_vault: throttle.and_then(|config| config.max_concurrent_writes_per_vault),
                 max_operations_per_second: throttle.map(|config| config.tiers.read.burst),
