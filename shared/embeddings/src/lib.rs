@@ -5,14 +5,17 @@
 //! - [`tokenizer`]: cuts text into the tokens of a model, as its `tokenizer.json` says
 //! - [`static_model`]: Model2Vec's format, where a vector is the mean of its tokens' rows; [`stored`]: such a model as one object whose
 //!   rows are read by range
+//! - [`architecture`]: a network; [`storable`]: what a stored model must tell
 //! - [`contextual`]: models of sentence-transformers, of the BERT family; the feature of that name runs them
 //! - [`passages`]: the pieces of a note that are embedded
 //! - [`vector`]: vectors, and their quantised forms: a bit, or a byte, for each dimension
 
+pub mod architecture;
 pub mod contextual;
 pub mod model;
 pub mod passages;
 pub mod static_model;
+pub mod storable;
 pub mod stored;
 pub mod tokenizer;
 pub mod vector;

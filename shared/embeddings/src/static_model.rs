@@ -6,8 +6,8 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::Deserialize;
 
 use crate::ModelError;
-use crate::contextual::Architecture;
-use crate::stored::Storable;
+use crate::architecture::Architecture;
+use crate::storable::{Limits, Storable};
 use crate::tokenizer::Tokenizer;
 use crate::vector::MAX_DIMENSIONS;
 
@@ -28,25 +28,6 @@ pub struct StaticModel {
     /// By token; empty if all weigh 1.
     weights: Vec<f32>,
     limits: Limits,
-}
-
-/// How much of a text counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Most tokens.
-    pub tokens: usize,
-    /// Most characters.
-    pub characters: usize,
-}
-
-impl Limits {
-    /// The part of a text that counts.
-    pub(crate) fn cut(self, text: &str) -> &str {
-        match text.char_indices().nth(self.characters) {
-            Some((at, _)) => text.get(..at).unwrap_or(text),
-            None => text,
-        }
-    }
 }
 
 impl StaticModel {

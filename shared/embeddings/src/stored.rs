@@ -9,9 +9,10 @@ use half::f16;
 use serde::{Deserialize, Serialize};
 
 use crate::ModelError;
-use crate::contextual::{Architecture, Network};
+use crate::architecture::Architecture;
+use crate::contextual::Network;
 use crate::model::Purpose;
-use crate::static_model::Limits;
+use crate::storable::{Limits, Storable};
 use crate::tokenizer::Tokenizer;
 use crate::tokenizer::specification::Specification;
 use crate::tokenizer::vocabulary::Vocabulary;
@@ -81,22 +82,6 @@ struct Description {
     max_characters: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     network: Option<Architecture>,
-}
-
-/// A model that can be written as an object.
-pub trait Storable {
-    /// Its tokenizer.
-    fn tokenizer(&self) -> &Tokenizer;
-    /// How much of a text counts.
-    fn limits(&self) -> Limits;
-    /// Its network, if it has one.
-    fn network(&self) -> Option<&Architecture>;
-    /// The number of dimensions of its vectors.
-    fn dimensions(&self) -> usize;
-    /// Its rows: one for each token, and behind them those of its network.
-    fn rows(&self) -> usize;
-    /// One of them.
-    fn row(&self, row: usize) -> Vec<f16>;
 }
 
 /// The object of a model, and where its parts are.

@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
 use atlas_embeddings::contextual::Network;
-use atlas_embeddings::stored::{self, Rows, Shape, Storable, StoredModel, Tokens};
+use atlas_embeddings::storable::Storable;
+use atlas_embeddings::stored::{self, Rows, Shape, StoredModel, Tokens};
 use atlas_embeddings::{ModelError, Purpose, Vector};
 use bytes::Bytes;
 use futures::future::FutureExt as _;
@@ -17,12 +18,8 @@ use crate::id::Hash;
 use crate::loaded_model::LoadedModel;
 use crate::mirror::Mirror;
 use crate::ranges::{self, Span};
-use crate::vectors::{Embeddings, MAX_MODEL_NAME};
+use crate::vectors::{CONTEXTUAL, Embeddings, MAX_MODEL_NAME, STATIC};
 
-/// The provider of models in the store that are a look-up.
-pub const STATIC: &str = "static";
-/// The provider of those that have a network.
-pub const CONTEXTUAL: &str = "contextual";
 /// Most bytes of a description.
 const MAX_DESCRIPTION: u64 = 64 << 10;
 /// Most bytes of a model's object.

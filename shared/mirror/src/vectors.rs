@@ -7,8 +7,11 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{Hash, SegmentId};
-use crate::models::CONTEXTUAL;
 
+/// The provider of models in the store that are a look-up.
+pub const STATIC: &str = "static";
+/// The provider of those that have a network.
+pub const CONTEXTUAL: &str = "contextual";
 /// Most bytes of an object with vectors.
 const MAX_VECTOR_BYTES: u64 = 1 << 30;
 /// Longest name of a provider or model, in bytes.

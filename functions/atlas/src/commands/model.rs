@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use atlas_embeddings::contextual::{self, ContextualModel, Files};
-use atlas_embeddings::stored::Storable;
+use atlas_embeddings::storable::Storable;
 use atlas_embeddings::{ModelError, Purpose, StaticModel};
 use atlas_mirror::embedding::StoreModel;
 use atlas_mirror::models::MAX_MODEL_BYTES;

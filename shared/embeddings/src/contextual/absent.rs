@@ -1,7 +1,8 @@
 //! In the place of the network where a program is built without it.
 
-use super::{Architecture, REMEDY};
+use super::REMEDY;
 use crate::ModelError;
+use crate::architecture::Architecture;
 
 /// A network that this program cannot run, so there is none.
 #[derive(Debug)]

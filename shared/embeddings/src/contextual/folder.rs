@@ -4,8 +4,9 @@ use half::f16;
 use safetensors::tensor::SafeTensors;
 use serde::Deserialize;
 
-use super::{Activation, Architecture, ContextualModel, LONGEST, Pooling, Tensor, frame};
+use super::{ContextualModel, frame};
 use crate::ModelError;
+use crate::architecture::{Activation, Architecture, LONGEST, Pooling, Tensor};
 use crate::static_model::numbers;
 use crate::tokenizer::Tokenizer;
 

@@ -4,8 +4,8 @@
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, Slice};
 
-use super::{Activation, Architecture, Pooling};
 use crate::ModelError;
+use crate::architecture::{Activation, Architecture, Pooling};
 
 /// A network.
 #[derive(Debug)]

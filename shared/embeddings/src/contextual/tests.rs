@@ -1,10 +1,12 @@
 use std::path::{Path, PathBuf};
 
 use super::*;
+use crate::model::Purpose;
 use crate::stored::{Rows, Shape, StoredModel, encode};
 use bytes::Bytes;
 use proptest::prelude::*;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use serde::Deserialize;
 
 /// The files of a model that `make_contextual.py` made.
 #[derive(Clone)]
