@@ -122,10 +122,9 @@ async fn what_was_computed_before_an_interruption_is_not_computed_again() {
     let embeddings = mirror.add_model("network", &model.unwrap(), embedder.time).await.unwrap().embeddings();
     let runs = |calls| Failing(StoreModel::new(mirror.clone(), embeddings.clone()), Mutex::new(calls));
     let (first, failure) = embedder.embed(&mirror, &embeddings, &runs(2), &()).await.unwrap();
-    assert!(failure.is_some() && first.generation.is_none(), "{first:?}");
+    assert!(failure.is_some() && first.passages == 32 && first.waiting == 11, "{first:?}");
     let (rest, failure) = embedder.embed(&mirror, &embeddings, &runs(100), &()).await.unwrap();
-    assert_eq!((failure, first.passages + rest.passages, rest.notes), (None, 43, 43));
-    assert!(first.passages > 0, "{first:?}");
+    assert_eq!((failure, rest.passages, rest.waiting), (None, 11, 0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -136,7 +135,9 @@ async fn a_folder_that_is_no_model_is_refused_before_anything_is_stored() {
         refusal_of(&mut add(&place, folder.path())).contains("it has no tokenizer.json: name the folder of a model")
     );
     let copied = ["modules.json", "config.json", "tokenizer.json", "model.safetensors"];
-    copied.iter().for_each(|name| drop(std::fs::copy(fixture().join(name), folder.path().join(name)).unwrap()));
+    for name in copied {
+        std::fs::copy(fixture().join(name), folder.path().join(name)).unwrap();
+    }
     assert!(refusal_of(&mut add(&place, folder.path())).contains("it has no 1_Pooling/config.json"));
     std::fs::create_dir(folder.path().join("1_Pooling")).unwrap();
     let pooling = |mode: &str| std::fs::write(folder.path().join("1_Pooling/config.json"), mode).unwrap();
