@@ -111,15 +111,6 @@ fn a_server_tells_a_store_that_does_not_answer_from_a_vault_that_is_not_publishe
 }
 
 #[test]
-fn a_build_without_spans_says_so_when_it_is_given_a_collector() {
-    let place = Place::new();
-    let mut command = place.atlas("serve");
-    command.args(["--addr", "127.0.0.1:0"]).env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
-    let (_, logged) = told_by(command);
-    assert!(logged.contains("OTEL_EXPORTER_OTLP_ENDPOINT is set, and this build sends no spans"), "{logged}");
-}
-
-#[test]
 fn what_cannot_start_says_why_in_one_line() {
     let place = Place::new();
     let serve = |addr: &str| {
