@@ -269,7 +269,7 @@ async fn a_provider_that_fails_signs_nobody_in_and_the_person_is_told() {
     let is_slow = json!({ "timeoutMs": 500 });
     let (provider, site) = started_with(is_slow.clone()).await;
     let person = Person::at(&site.client);
-    let large = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{{\"x\":\"");
+    let large = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{\"x\":\"".to_owned();
     let moved = b"HTTP/1.1 307 So\r\nlocation: http://127.0.0.1:1/token\r\ncontent-length: 0\r\n\r\n";
     for answer in [
         Answer::Status(500, "{}".to_owned()),
