@@ -85,5 +85,6 @@ impl Storable for ContextualModel {
     }
 }
 
-#[cfg(all(test, feature = "contextual"))]
+#[cfg(test)]
+#[cfg(feature = "contextual")]
 mod tests;

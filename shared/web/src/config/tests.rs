@@ -54,7 +54,11 @@ fn a_document_that_cannot_be_used_says_where_and_what_to_write() {
         (r#"{"acl": {"readPaths": null}}"#, "`acl.readPaths`", "write a value instead of null"),
         (r#"{"acl": {"readOnly": true, "readOnly": false}}"#, "`acl.readOnly`", "write it once"),
         (r#"{"acl": {"rules": [{"scopes": []}]}}"#, "`acl.rules[0].glob`", "it is missing"),
-        (r#"{"embeddings": {"provider": "voyage"}}"#, "`embeddings.provider`", "write static, contextual, ollama, openai"),
+        (
+            r#"{"embeddings": {"provider": "voyage"}}"#,
+            "`embeddings.provider`",
+            "write static, contextual, ollama, openai",
+        ),
         (r#"{"embeddings": {"provider": "static"}}"#, "`embeddings.model`", "it is missing"),
         (r#"{"embeddings": {"provider": "static", "model": "a", "dimensions": 8}}"#, "dimensions`", "leave it out"),
         (r#"{"embeddings": {"provider": "openai", "model": "a"}}"#, "`embeddings.dimensions`", "it is missing"),
