@@ -86,7 +86,7 @@ pub enum MirrorError {
         /// The nonce of its manifest.
         nonce: Id,
     },
-    /// This program has not the code for it; says what to do.
+    /// This program lacks the code for it. The text says what to do.
     #[error("{0}")]
     Unsupported(&'static str),
     /// Something exceeds a limit of the mirror. Nothing was written.

@@ -106,7 +106,7 @@ mod tests {
         let left_out = LeftOut::of(Timestamp::UNIX_EPOCH, files.clone());
         assert_eq!((left_out.files.len(), left_out.more), (MAX_FILES, 700));
         let long = file("x", &"x".repeat(MAX_BYTES));
-        let left_out = LeftOut::of(Timestamp::UNIX_EPOCH, vec![long; 1]);
+        let left_out = LeftOut::of(Timestamp::UNIX_EPOCH, vec![long]);
         assert_eq!((left_out.files.len(), left_out.more), (0, 1));
     }
 

@@ -304,6 +304,17 @@ fn a_segment_says_its_layout_and_equal_documents_give_equal_bytes() {
 }
 
 #[test]
+fn a_large_segment_which_two_threads_finish_finds_what_it_holds() {
+    let mut text: String = (0..60_000).map(|line| format!("line {line} of a long note\n")).collect();
+    text.push_str("a zebrafish\n");
+    let notes = BTreeMap::from([("a.md".to_owned(), b"short\n".to_vec()), ("b.md".to_owned(), text.into_bytes())]);
+    let built = build(&notes);
+    assert!(built.layout.text_bytes > 1 << 20 && built.layout.chunks > 2);
+    assert_eq!(candidates_of(&built, "zebrafish", 10), [built.layout.chunks - 1]);
+    assert_eq!(build(&notes).bytes, built.bytes);
+}
+
+#[test]
 fn documents_out_of_order_are_refused() {
     let mut builder = Builder::new().unwrap();
     let (a, b) = (VaultPath::parse("a.md").unwrap(), VaultPath::parse("b.md").unwrap());

@@ -43,11 +43,10 @@ pub(crate) fn build(
                 }
             };
             let known = source.known;
-            if Some(known.sha256) == chosen.head {
+            let Some(parsed) = source.parsed.take() else {
                 results.push(Ok(WrittenDocument { known, equal: true }));
                 return Ok(());
-            }
-            let parsed = source.parsed.take();
+            };
             let text = source.text(write);
             let body = match &write.blob {
                 Some(blob) => Body::Blob { name: &blob.name, bytes: known.stamp.size, text: &[] },
@@ -63,7 +62,6 @@ pub(crate) fn build(
                 replaces: chosen.replaces,
                 body,
             };
-            let parsed = parsed.unwrap_or_else(|| Parsed::of(known.kind, &write.file.path, text));
             segments.push_parsed(&document, parsed)?;
             results.push(Ok(WrittenDocument { known, equal: false }));
             Ok::<_, SyncError>(())
@@ -77,7 +75,7 @@ struct ReadWrite {
     known: Fingerprint,
     /// The bytes read just now.
     read: Option<Vec<u8>>,
-    /// What is in its text; [`None`] as long as it may be written already.
+    /// What is in its text; [`None`] if the mirror has it already.
     parsed: Option<Parsed>,
 }
 

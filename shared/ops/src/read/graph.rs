@@ -3,7 +3,6 @@
 //! A link is resolved with [`atlas_vault::resolve`] among the files that the caller sees; so a link to a hidden note is
 //! unresolved.
 
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -36,6 +35,24 @@ pub struct Graph {
 /// square of their number.
 const MAX_TIME: Duration = Duration::from_secs(10);
 const TIME_IS_UP: &str = "the time of one call is up: the vault has too many files of one name that links lead to";
+
+/// The meanings of one target by the folder of the linking note: all notes of a folder mean the same by it.
+#[derive(Default)]
+struct ByFolder<T>(HashMap<String, T>);
+
+impl<T: Copy + Default> ByFolder<T> {
+    /// The meaning in the note at `path`, which `find` finds for the first note of a folder.
+    fn of(&mut self, path: &str, find: impl FnOnce(&VaultPath) -> Result<T, Error>) -> Result<T, Error> {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        if let Some(known) = self.0.get(folder) {
+            return Ok(*known);
+        }
+        // Nobody is shown a note whose path is none.
+        let found = VaultPath::parse(path).map_or_else(|_| Ok(T::default()), |path| find(&path))?;
+        self.0.insert(folder.to_owned(), found);
+        Ok(found)
+    }
+}
 
 impl Graph {
     /// The links of the notes in `view`.
@@ -121,22 +138,11 @@ impl Graph {
                 if only.is_some_and(|only| only != path) {
                     continue;
                 }
-                // A target resolves to the same file in all notes of a folder.
-                let mut by_folder: HashMap<String, bool> = HashMap::new();
+                let mut by_folder = ByFolder::default();
                 for document in documents {
                     let at = DocumentRef { segment, document: *document };
                     let is_meant = only.is_some() || {
-                        let from = self.index().path(at)?;
-                        let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
-                        match by_folder.get(folder) {
-                            Some(known) => *known,
-                            None => {
-                                let is_meant = VaultPath::parse(&from)
-                                    .is_ok_and(|from| resolve(target, &from, &files) == Some(path));
-                                by_folder.insert(folder.to_owned(), is_meant);
-                                is_meant
-                            }
-                        }
+                        by_folder.of(&self.index().path(at)?, |from| Ok(resolve(target, from, &files) == Some(path)))?
                     };
                     if is_meant && self.index().shows(at) {
                         all.extend(table.links_to(*document, target).map(|links| (at, links)));
@@ -160,7 +166,7 @@ impl Graph {
         for (segment, table) in self.tables.iter().enumerate() {
             for Target { written: target, names, documents } in table.targets() {
                 let meaning = self.meaning(target, names)?;
-                let mut by_folder: HashMap<String, Option<DocumentRef>> = HashMap::new();
+                let mut by_folder = ByFolder::default();
                 for document in documents {
                     let from = DocumentRef { segment, document: *document };
                     if !self.index().shows(from) {
@@ -168,17 +174,10 @@ impl Graph {
                     }
                     let meant = match &meaning {
                         Meaning::Same(meant) => *meant,
-                        Meaning::OneOf => {
-                            let Ok(path) = VaultPath::parse(&self.index().path(from)?) else { continue };
-                            // A target resolves to the same file in all notes of a folder.
-                            match by_folder.entry(path.folder().unwrap_or_default().to_owned()) {
-                                Entry::Occupied(known) => *known.get(),
-                                Entry::Vacant(unknown) => {
-                                    self.in_time()?;
-                                    *unknown.insert(self.known().meant(target, &path))
-                                }
-                            }
-                        }
+                        Meaning::OneOf => by_folder.of(&self.index().path(from)?, |path| {
+                            self.in_time()?;
+                            Ok(self.known().meant(target, path))
+                        })?,
                     };
                     each(from, target, meant)?;
                 }
