@@ -10,3 +10,4 @@ mod pdfs;
 mod policies;
 mod process;
 mod up;
+mod vault_documents;

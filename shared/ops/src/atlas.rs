@@ -256,6 +256,15 @@ impl Atlas {
         Self { throttle: Arc::new(Throttle::new(config)), ..self }
     }
 
+    /// The same deployment with one more vault.
+    #[must_use]
+    pub fn with(&self, vault: Option<Vault>) -> Self {
+        match vault {
+            Some(vault) => Self { vaults: self.vaults.iter().cloned().chain([vault]).collect(), ..self.clone() },
+            None => self.clone(),
+        }
+    }
+
     /// The same deployment, with its own counters of requests to stores.
     #[must_use]
     pub fn metered(&self) -> Self {

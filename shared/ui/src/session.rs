@@ -105,6 +105,7 @@ pub(crate) async fn by_link(mirror: &Mirror, code: &str, now: Timestamp) -> Resu
 /// Begins a session by a token: its cookie, and when it ends at the latest. [`None`] if the token is not valid here.
 pub(crate) async fn by_token(app: &App, token: &str, now: Timestamp) -> Result<Option<(Cookie, Timestamp)>, Error> {
     let Some(caller) = app.gate.caller_of(token, now) else { return Ok(None) };
+    let app = app.for_caller(&caller).await?;
     let mirror = &app.atlas.vault(caller.vault())?.mirror;
     mirror.check_writes_once().await?;
     let cookie = Cookie { secret: Id::random()?.to_string(), token: Some(token.to_owned()) };
@@ -138,14 +139,17 @@ pub(crate) async fn visitor(app: &App, headers: &HeaderMap, now: Timestamp) -> R
 
 async fn known(app: &App, cookie: &Cookie, now: Timestamp) -> Result<Option<Visitor>, Error> {
     // The token is looked at each time: it may have expired, or its key may have been taken back.
-    let bearer = match &cookie.token {
+    let (bearer, atlas) = match &cookie.token {
         Some(token) => match app.gate.caller_of(token, now) {
-            Some(caller) => Some(caller),
+            Some(caller) => {
+                let atlas = app.for_caller(&caller).await?.atlas;
+                (Some(caller), atlas)
+            }
             None => return Ok(None),
         },
-        None => None,
+        None => (None, app.atlas.clone()),
     };
-    let vault = app.atlas.vault(bearer.as_ref().and_then(Caller::vault))?;
+    let vault = atlas.vault(bearer.as_ref().and_then(Caller::vault))?;
     let id = hash(&cookie.secret);
     let name = named(SESSIONS, id);
     let (session, ended) = futures::future::try_join(

@@ -126,6 +126,7 @@ pub(crate) fn told(error: OAuthError) -> Error {
 async fn begin(app: &App, headers: &HeaderMap, cookie: &Cookie, expires: Timestamp, next: &str) -> Response {
     let now = (app.clock)();
     if let Ok(Some(before)) = session::visitor(app, headers, now).await
+        && let Ok(app) = app.for_caller(&before.caller).await
         && let Ok(vault) = app.atlas.vault(before.caller.vault())
         && let Err(error) = session::end(&vault.mirror, &before).await
     {

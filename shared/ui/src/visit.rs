@@ -44,6 +44,7 @@ impl FromRequestParts<App> for Visit {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Response> {
         let visitor = session::visitor(app, &parts.headers, (app.clock)()).await.map_err(|error| failed(&error))?;
         let Some(visitor) = visitor else { return Err(entrance::needed(app, parts)) };
+        let app = &app.for_caller(&visitor.caller).await.map_err(|error| failed(&error))?;
         // The caller of the calls is the visitor: no header of the request has a say in them.
         let asked_by = parts.extensions.get::<atlas_web::caller::Caller>().copied();
         let mut door = Door::of(app, visitor.caller.clone(), asked_by);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use atlas_access::{Caller, Refused};
-use atlas_ops::Error;
+use atlas_ops::{Error, Vault};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
@@ -28,6 +28,10 @@ pub(crate) struct Unguarded {
     pub(crate) pages: Vec<Pages>,
     pub(crate) paths: Vec<&'static str>,
 }
+
+/// The vault of the caller, in the extensions of a request, if the configuration itself does not list it.
+#[derive(Clone)]
+pub(crate) struct FurtherVault(pub(crate) Vault);
 
 /// The path that is answered without a token.
 pub(crate) const OPEN: &str = "/health";
@@ -60,6 +64,11 @@ pub(crate) async fn authenticate(
             Ok(true) => return Challenge::Refused(Refused::Invalid).response(metadata.as_deref()),
             Err(error) => return response::error(&error),
         }
+    }
+    match app.further_vault(&caller).await {
+        Ok(Some(vault)) => drop(request.extensions_mut().insert(FurtherVault(vault))),
+        Ok(None) => {}
+        Err(error) => return response::error(&error),
     }
     let known = app.gate.named(&caller);
     request.extensions_mut().insert(caller);

@@ -8,6 +8,7 @@
 //! - [`document`]: its fields; `unsupported_keys`: fields that are refused; `error_messages`: the wording of errors
 //! - [`merge`]: merges the document and the environment
 //! - [`listing`]: every setting with its value and source
+//! - [`vaults`]: the vaults in it, and documents that vaults have of their own
 //! - [`obsidian`]: how the app of a vault is reached
 //! - [`embeddings`]: the model by which notes are found by meaning
 //! - [`services`]: services outside that operations may ask
@@ -26,6 +27,7 @@ pub mod services;
 pub mod source;
 mod unsupported_keys;
 pub mod upstream;
+pub mod vaults;
 
 pub use document::Document;
 pub use error::{ConfigError, DocumentError};

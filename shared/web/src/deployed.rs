@@ -2,20 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use atlas_access::{Acl, AclError, ThrottleConfig};
+use atlas_access::ThrottleConfig;
 use atlas_mirror::{Mirror, MirrorError, Options, PartCache, Store, VaultId};
+use atlas_ops::Atlas;
 use atlas_ops::pipeline::throttle::Throttle;
-use atlas_ops::{Atlas, Vault};
 use atlas_tools::facade::Facade;
 use jiff::Timestamp;
 
-use crate::config::error::{ConfigError, DocumentError};
 use crate::gate::Gate;
 use crate::hosts::Hosts;
+pub use crate::open_error::OpenError;
 use crate::origins::Origins;
-use crate::settings::{Auth, Settings, SettingsError};
+use crate::settings::{Auth, FurtherVaults, Settings, SettingsError};
 use crate::threads;
+use crate::vault_documents::{Completing, Further, Open, VaultDocuments, opened};
 
 /// The path of the page for people.
 pub(crate) const PAGE: &str = "/ui";
@@ -34,33 +36,11 @@ pub enum Reach {
     },
 }
 
-/// Why a deployment cannot be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// A setting.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
-    /// The configuration document.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// An access list.
-    #[error(transparent)]
-    Acl(#[from] AclError),
-    /// The store.
-    #[error(transparent)]
-    Mirror(#[from] MirrorError),
-}
-
-impl From<DocumentError> for OpenError {
-    fn from(error: DocumentError) -> Self {
-        Self::Config(error.into())
-    }
-}
-
 /// The deployment of a configuration.
 pub(crate) struct Deployed {
     pub(crate) version: u64,
     pub(crate) atlas: Atlas,
+    pub(crate) further: Option<Further>,
     pub(crate) gate: Gate,
     pub(crate) origins: Origins,
     pub(crate) bridge_any_origin: bool,
@@ -74,6 +54,8 @@ pub(crate) struct Deployed {
 pub(crate) struct Deploys {
     store: Store,
     cache: Arc<PartCache>,
+    open: Open,
+    documents: Arc<VaultDocuments>,
     mirrors: Mutex<BTreeMap<VaultId, Mirror>>,
     throttle: Mutex<Option<(ThrottleConfig, Arc<Throttle>)>>,
     reach: Reach,
@@ -81,9 +63,19 @@ pub(crate) struct Deploys {
 }
 
 impl Deploys {
-    pub(crate) fn new(store: Store, cache_bytes: usize, reach: Reach, started: Timestamp) -> Self {
+    pub(crate) fn new(store: Store, cache_bytes: usize, reach: Reach, started: Timestamp, max_age: Duration) -> Self {
         let cache = Arc::new(PartCache::new(cache_bytes));
-        Self { store, cache, mirrors: Mutex::default(), throttle: Mutex::default(), reach, started }
+        let open: Open = {
+            let (store, cache) = (store.clone(), cache.clone());
+            Arc::new(move |vault| {
+                let opened = Mirror::open(store.clone(), vault, cache.clone(), Options::default());
+                let refused = |reason: String| MirrorError::StoreRefused { action: "open", reason };
+                Ok(opened.map_err(|error| refused(error.to_string()))?)
+            })
+        };
+        let documents = Arc::new(VaultDocuments::new(store.clone(), open.clone(), max_age));
+        let (mirrors, throttle) = (Mutex::default(), Mutex::default());
+        Self { store, cache, open, documents, mirrors, throttle, reach, started }
     }
 
     /// The store of the vaults.
@@ -101,12 +93,10 @@ impl Deploys {
         for vault in &settings.vaults {
             let mirror = match mirrors.get(&vault.id) {
                 Some(mirror) => mirror.clone(),
-                None => self.open(vault.id.clone())?,
+                None => (self.open)(vault.id.clone())?,
             };
             used.insert(vault.id.clone(), mirror.clone());
-            let made = Vault::new(vault.id.as_str(), mirror, Acl::new(&vault.acl)?).named(vault.name.clone());
-            let app = settings.reach(&vault.id)?;
-            vaults.push(made.with_folders(vault.memory.as_ref(), vault.prompts.as_ref()).with_app(app));
+            vaults.push(opened(vault, mirror, settings)?);
         }
         *mirrors = used;
         let mut atlas = Atlas::new(vaults, settings.limits);
@@ -132,8 +122,14 @@ impl Deploys {
         let bridge_any_origin = settings.bridge_any_origin;
         let resource = settings.tokens.resource.as_deref().filter(|_| settings.auth == Auth::Jwt);
         let page = resource.map(|resource| format!("{}{PAGE}", resource.trim_end_matches('/')).into());
+        let completing =
+            |further: &FurtherVaults| Completing { settings: settings.clone(), further: further.clone(), version };
         Ok(Deployed {
             version,
+            further: settings.further.as_ref().map(|further| Further {
+                documents: self.documents.clone(),
+                completing: Arc::new(completing(further)),
+            }),
             atlas,
             gate,
             origins,
@@ -143,11 +139,6 @@ impl Deploys {
             page,
             cache: self.cache.clone(),
         })
-    }
-
-    fn open(&self, vault: VaultId) -> Result<Mirror, MirrorError> {
-        Mirror::open(self.store.clone(), vault, self.cache.clone(), Options::default())
-            .map_err(|error| MirrorError::StoreRefused { action: "open", reason: error.to_string() })
     }
 }
 

@@ -7,8 +7,8 @@
 //!
 //! - [`settings`]: a deployment's settings, from the environment that a binary passes in
 //! - [`config`]: further settings in one document that may change; [`cors`]: which web pages may call
-//! - [`state`]: the state shared by handlers; `deployed`: the deployment of a configuration; `origins`: origins of
-//!   pages that may call
+//! - [`state`]: the state shared by handlers; `deployed`: the deployment of a configuration, and `open_error`: why there is none;
+//!   `vault_documents`: vaults with a document of their own; `origins`: origins of pages that may call
 //! - [`routes`]: routes of operations, and those of every service: `/health`, `/openapi.json`, errors for unknown
 //!   routes; `service`: the routes configured at the time of a request; `unrouted`: the answers elsewhere
 //! - [`auth`]: authenticates requests; `gate`: the caller, by their token; `clients`: those known to the host;
@@ -37,6 +37,7 @@ pub mod hosts;
 pub mod issuer;
 pub mod lambda;
 mod metrics;
+mod open_error;
 pub mod openapi;
 mod origins;
 #[cfg(feature = "otlp")]
@@ -53,6 +54,7 @@ mod threads;
 #[cfg(feature = "tls")]
 pub mod tls;
 mod unrouted;
+mod vault_documents;
 
 pub use clients::Clients;
 pub use routes::{Door, Routes};

@@ -23,7 +23,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 pub use crate::auth::Pages;
-use crate::auth::Unguarded;
+use crate::auth::{FurtherVault, Unguarded};
 use crate::beside::beside;
 pub use crate::cors::Open;
 pub use crate::headers::{CONFIRMATION, KEY, SESSION, VAULT};
@@ -228,7 +228,9 @@ impl FromRequestParts<App> for Door {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
         let caller = parts.extensions.get::<Caller>().cloned().unwrap_or_else(Caller::nobody);
-        let app = App { asked_by: parts.extensions.get().copied(), ..app.clone() };
+        let further = parts.extensions.get().map(|FurtherVault(vault)| vault.clone());
+        let atlas = app.atlas.with(further);
+        let app = App { atlas, asked_by: parts.extensions.get().copied(), ..app.clone() };
         Ok(Self { app, headers: parts.headers.clone(), caller })
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use atlas_access::token::ALGORITHMS;
-use atlas_access::{AclConfig, KeyError, Secret, ThrottleConfig, VisibilityConfig};
+use atlas_access::{KeyError, Secret, ThrottleConfig, VisibilityConfig};
 use atlas_mirror::VaultId;
 use atlas_mirror::location::Variables;
 use atlas_ops::Limits;
@@ -14,13 +14,13 @@ use atlas_ops::atlas::ScalePicture;
 use atlas_ops::pipeline::audit::Audit;
 use atlas_outbound::Key;
 use atlas_tools::facade::Facade;
-use atlas_vault::VaultPath;
 use tracing_subscriber::filter::Targets;
 
 pub use auth::Auth;
 pub use error::SettingsError;
 pub use hidden::Hidden;
 pub use tokens::Tokens;
+pub use vaults::{FurtherVaults, VaultSettings};
 
 use self::auth::is_address;
 use crate::clients::Clients;
@@ -37,6 +37,7 @@ pub(crate) mod error;
 pub(crate) mod files;
 pub(crate) mod hidden;
 mod tokens;
+mod vaults;
 
 /// The settings of a function or server.
 #[derive(Clone, Debug)]
@@ -51,6 +52,8 @@ pub struct Settings {
     pub vault: VaultId,
     /// The vaults, the default one first.
     pub vaults: Vec<VaultSettings>,
+    /// The vaults that have documents of their own, if there may be some.
+    pub further: Option<FurtherVaults>,
     /// `ATLAS_AUTH`: how callers authenticate.
     pub auth: Auth,
     /// `ATLAS_JWT_…`, `ATLAS_JWKS`, `ATLAS_RESOURCE`, `ATLAS_AUTHORIZATION_SERVERS`, `ATLAS_OAUTH_KEYS`: how tokens are checked.
@@ -93,33 +96,6 @@ pub struct Settings {
     pub services: ServiceSettings,
     /// The settings that were given.
     pub said: GivenSettings,
-}
-
-/// A vault of a deployment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VaultSettings {
-    /// Its id.
-    pub id: VaultId,
-    /// Its display name.
-    pub name: Option<String>,
-    /// Its access list.
-    pub acl: AclConfig,
-    /// Whether it has an access list of its own.
-    pub has_own_acl: bool,
-    /// The folder of its memory, if the configuration names one.
-    pub memory: Option<VaultPath>,
-    /// The folder of its prompts, if the configuration names one.
-    pub prompts: Option<VaultPath>,
-    /// How the Obsidian app that has it open is reached.
-    pub obsidian: Option<ObsidianDocument>,
-}
-
-impl VaultSettings {
-    /// A vault without an access list.
-    fn plain(id: VaultId) -> Self {
-        let acl = AclConfig::default();
-        Self { id, name: None, acl, has_own_acl: false, memory: None, prompts: None, obsidian: None }
-    }
 }
 
 /// The names of the settings that were set, by source; all others have their defaults.
@@ -305,11 +281,16 @@ impl Settings {
     /// # Errors
     /// When a key or the secret is missing.
     pub fn reach(&self, vault: &VaultId) -> Result<Reach, DocumentError> {
-        let document = self.vaults.iter().find(|of| of.id == *vault).and_then(|of| of.obsidian.as_ref());
+        let settings = self.vaults.iter().find(|of| of.id == *vault);
+        settings.map(|settings| self.reach_of(settings)).transpose().map(Option::unwrap_or_default)
+    }
+
+    /// The same for a vault that need not be among [`Settings::vaults`].
+    pub(crate) fn reach_of(&self, vault: &VaultSettings) -> Result<Reach, DocumentError> {
         let open = |document: &ObsidianDocument| {
-            document.open(&format!("obsidian of {vault}"), vault.as_str(), &self.obsidian)
+            document.open(&format!("obsidian of {}", vault.id), vault.id.as_str(), &self.obsidian)
         };
-        document.map(open).transpose().map(Option::unwrap_or_default)
+        vault.obsidian.as_ref().map(open).transpose().map(Option::unwrap_or_default)
     }
 
     /// The settings of a deployment of one vault, with all defaults.
@@ -319,6 +300,7 @@ impl Settings {
             variables: Variables::default(),
             config: None,
             vaults: vec![VaultSettings::plain(vault.clone())],
+            further: None,
             vault,
             auth: Auth::None,
             tokens: Tokens::default(),

@@ -6,12 +6,14 @@ use std::time::Duration;
 pub use atlas_access::visibility::Offer;
 use atlas_mirror::{Store, VaultId};
 use atlas_ops::about::{self, InvalidConfiguration};
-use atlas_ops::{Atlas, Entry, Limits};
+use atlas_ops::{Atlas, Caller as Access, Entry, Error, Limits, Vault};
 use atlas_outbound::Documents;
 use atlas_tools::facade::Facade;
 use jiff::Timestamp;
 
 use crate::caller::Caller;
+use crate::config::document::Document;
+use crate::config::error::ConfigError;
 use crate::config::reloader::{self, Reloader};
 use crate::deployed::{Deployed, Deploys};
 pub use crate::deployed::{OpenError, Reach};
@@ -21,6 +23,7 @@ use crate::metrics::Metrics;
 use crate::origins::Origins;
 use crate::settings::Settings;
 use crate::threads::Threads;
+use crate::vault_documents::Further;
 
 /// The deployment with its current configuration, and the clock.
 #[derive(Clone)]
@@ -43,6 +46,8 @@ pub struct App {
     pub metrics: Metrics,
     /// The threads that calls run on, if not the current one.
     pub(crate) threads: Option<Threads>,
+    /// The vaults that have documents of their own.
+    pub(crate) further: Option<Further>,
     /// The address of the page for people, if known.
     pub page: Option<Arc<str>>,
     /// The client's pseudonym, if known.
@@ -86,7 +91,7 @@ impl App {
         reach: Reach,
         max_age: Duration,
     ) -> Result<Self, OpenError> {
-        let deploys = Deploys::new(store, settings.cache_bytes, reach, Timestamp::now());
+        let deploys = Deploys::new(store, settings.cache_bytes, reach, Timestamp::now(), max_age);
         let Some(place) = settings.config.clone() else {
             return Ok(Self::new(&deploys.deploy(settings, 0)?, None));
         };
@@ -101,7 +106,9 @@ impl App {
     pub async fn settings(environment: &Settings) -> Result<Settings, OpenError> {
         let Some(place) = &environment.config else { return Ok(environment.clone()) };
         let store = atlas_mirror::location::open(&environment.store, &environment.variables)?;
-        Ok(environment.clone().with(place.document(&store).await?)?)
+        let contents = place.read(&store, None).await?.unwrap_or_default();
+        let document = Document::parse(&contents.bytes).map_err(ConfigError::from)?;
+        Ok(environment.clone().with(document)?)
     }
 
     /// The same deployment with another clock.
@@ -116,7 +123,8 @@ impl App {
     /// When the store's prefix cannot be part of a key.
     pub fn over(store: Store, vault: VaultId, limits: Limits, cache_bytes: usize) -> Result<Self, OpenError> {
         let settings = Settings { limits, ..Settings::of(vault) };
-        Ok(Self::new(&Deploys::new(store, cache_bytes, Reach::Loopback, Timestamp::now()).deploy(&settings, 0)?, None))
+        let deploys = Deploys::new(store, cache_bytes, Reach::Loopback, Timestamp::now(), reloader::MAX_AGE);
+        Ok(Self::new(&deploys.deploy(&settings, 0)?, None))
     }
 
     fn new(deployed: &Deployed, reloader: Option<Arc<Reloader>>) -> Self {
@@ -130,6 +138,7 @@ impl App {
             facade: deployed.facade,
             metrics: Metrics::default().over(deployed.cache.clone()),
             threads: None,
+            further: deployed.further.clone(),
             page: deployed.page.clone(),
             asked_by: None,
             #[cfg(feature = "otlp")]
@@ -163,6 +172,7 @@ impl App {
         let now = reloader.current().await.map_err(|_| InvalidConfiguration)?;
         Ok(Self {
             atlas: now.atlas.clone(),
+            further: now.further.clone(),
             gate: now.gate.clone(),
             origins: now.origins.clone(),
             bridge_any_origin: now.bridge_any_origin,
@@ -172,6 +182,25 @@ impl App {
             configured: Configured { version: now.version, ..self.configured.clone() },
             ..self.clone()
         })
+    }
+
+    /// The vault that the token of `caller` names, if it is none of the configuration's but has a document of its own.
+    pub(crate) async fn further_vault(&self, caller: &Access) -> Result<Option<Vault>, Error> {
+        match (&self.further, caller.vault()) {
+            (Some(further), Some(id)) if self.atlas.vault(Some(id)).is_err() => {
+                further.documents.vault(id, &further.completing, (self.clock)()).await
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The same deployment with the vault that the token of `caller` names.
+    ///
+    /// # Errors
+    /// When the vault's own document cannot be used, or not be read.
+    pub async fn for_caller(&self, caller: &Access) -> Result<Self, Error> {
+        let vault = self.further_vault(caller).await?;
+        Ok(Self { atlas: self.atlas.with(vault), ..self.clone() })
     }
 
     /// The environment of one call: its requests to the store have their own counters, and it can report this process's

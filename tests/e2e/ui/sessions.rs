@@ -3,12 +3,14 @@
 use atlas_access::{Scope, scope};
 use atlas_testkit::VaultBuilder;
 use atlas_ui::session::end_all;
+use object_store::path::Path;
+use object_store::{ObjectStoreExt as _, PutPayload};
 use serde_json::Value;
 
 use super::visitor::{LOCAL, PUBLIC, Visitor, encoded, form_token, function, link, on_host};
 use crate::support::clock;
 use crate::support::deployment::Deployment;
-use crate::support::tokens::{bearer, send, token};
+use crate::support::tokens::{SECRET, bearer, send, token};
 
 async fn deployment() -> Deployment {
     Deployment::of_vault(&VaultBuilder::new().note("a.md", "one\n")).await
@@ -246,4 +248,19 @@ async fn every_answer_says_what_a_browser_may_do_with_it() {
         bytes += stranger.get(&format!("/ui/assets/{asset}")).await.text.len();
     }
     assert!(bytes <= 60_000, "the first page transfers {bytes} bytes");
+}
+
+#[tokio::test]
+async fn a_token_for_a_vault_with_its_own_document_opens_that_vault() {
+    let deployment = deployment().await;
+    deployment.publish_as("tenant", VaultBuilder::new().note("Harbour.md", "# Harbour").root()).await;
+    let put = PutPayload::from(r#"{"id": "tenant", "name": "The tenant"}"#);
+    deployment.objects.put(&Path::from("config/vaults/tenant.json"), put).await.unwrap();
+    let document = r#"{"vaultDocuments": "store:config/vaults", "auth": {"mode": "jwt"}}"#;
+    let client = deployment.set_up(&[("ATLAS_CONFIG", document), ("ATLAS_JWT_SECRET", SECRET)]).await;
+    let mut visitor = Visitor::stranger(&client, PUBLIC);
+    let token = token("person", &scope::ALL, Some("tenant"));
+    visitor.cookie = visitor.sign_in(&token).await.cookie().expect("a session");
+    let page = visitor.get("/ui/note?path=Harbour.md").await.ok();
+    assert!(page.contains("Harbour"), "{page}");
 }

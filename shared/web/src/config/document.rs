@@ -4,32 +4,30 @@
 use std::collections::BTreeSet;
 
 use atlas_access::token::ALGORITHMS;
-use atlas_access::{Acl, AclConfig, AclError, ThrottleConfig, VisibilityConfig};
+use atlas_access::{AclConfig, ThrottleConfig, VisibilityConfig};
 use atlas_mirror::VaultId;
 use atlas_ops::atlas::{CurrentContext, NowNote};
 use atlas_ops::sorted;
 use atlas_tools::facade::Facade;
 use atlas_vault::VaultPath;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::config::embeddings::EmbeddingsDocument;
 use crate::config::error::{DocumentError, range};
 use crate::config::error_messages::remedy;
-use crate::config::obsidian::ObsidianDocument;
 use crate::config::services::{GatewayDocument, PlurDocument};
+use crate::config::source::MAX_BYTES;
 use crate::config::unsupported_keys;
 use crate::config::upstream::UpstreamDocument;
+use crate::config::vaults::{VaultDocument, check_acl, check_folder, check_vaults, folder_of};
 use crate::hosts::Hosts;
 use crate::origins::Origins;
 use crate::settings::auth::{Auth, is_address};
 
-/// Most bytes of a document.
-pub const MAX_BYTES: usize = 256 << 10;
-/// Most vaults of a deployment.
-pub const MAX_VAULTS: usize = 100;
-/// Longest name of a vault, in bytes.
-const MAX_NAME: usize = 200;
+/// The path of the first vault.
+const FIRST: &str = "vaults[0]";
 /// The value of `context.now` for today's note.
 const DAILY: &str = "daily";
 /// Most globs of the spine.
@@ -44,6 +42,8 @@ const MAX_RATE: u32 = 1_000_000;
 pub struct Document {
     /// The vaults, the default one first; if omitted, the one named by `ATLAS_VAULT`.
     pub vaults: Option<Vec<VaultDocument>>,
+    /// The folder of the store that has a document for each further vault.
+    pub vault_documents: Option<String>,
     /// The access list of vaults without their own.
     pub acl: AclConfig,
     /// How callers authenticate.
@@ -79,47 +79,6 @@ pub struct Document {
     /// Every field that is given, as a path.
     #[serde(skip)]
     said: BTreeSet<String>,
-}
-
-/// `vaults[]`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct VaultDocument {
-    /// Its id in the store.
-    pub id: String,
-    /// Its display name.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// Its access list; that of the root if omitted.
-    #[serde(default)]
-    pub acl: Option<AclConfig>,
-    /// Its memory.
-    #[serde(default)]
-    pub memory: FolderDocument,
-    /// Its prompts.
-    #[serde(default)]
-    pub prompts: FolderDocument,
-    /// How the Obsidian app that has it open is reached.
-    #[serde(default)]
-    pub obsidian: Option<ObsidianDocument>,
-}
-
-/// `vaults[].memory` and `vaults[].prompts`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct FolderDocument {
-    /// The folder that has their notes.
-    pub folder: Option<String>,
-}
-
-impl FolderDocument {
-    /// The folder, if one is named that can be.
-    pub(crate) fn folder(&self) -> Option<VaultPath> {
-        let is_linkable = |path: &VaultPath| !path.as_str().contains(['#', '|', '[', ']', '^']);
-        let is_plain = |path: &VaultPath| path.as_str().split('/').all(|name| !name.starts_with('.'));
-        let path = VaultPath::parse(self.folder.as_deref()?.trim_end_matches('/')).ok();
-        path.filter(|path| is_linkable(path) && is_plain(path))
-    }
 }
 
 /// `auth`.
@@ -254,6 +213,27 @@ impl Document {
         Ok(document)
     }
 
+    /// Parses the document that the vault `id` has of its own: the fields of one of `vaults[]`.
+    ///
+    /// # Errors
+    /// When it is too large, is not JSON, is of another vault, or has an unknown field or an invalid value.
+    pub(crate) fn parse_vault(bytes: &[u8], id: &VaultId) -> Result<VaultDocument, DocumentError> {
+        serde_json::from_slice::<IgnoredAny>(bytes).map_err(|error| remedy("", &error))?;
+        // As a list of one vault, it is held to the same rules.
+        let whole = [br#"{"vaults":["#, bytes, b"]}"].concat();
+        let within = |path: &str| path.trim_start_matches(FIRST).trim_start_matches('.').to_owned();
+        let document = Self::parse(&whole).map_err(|error| DocumentError { path: within(&error.path), ..error })?;
+        match document.vaults.unwrap_or_default().pop() {
+            Some(vault) if vault.id == id.as_str() => Ok(vault),
+            _ => Err(DocumentError::new("id", format!("write {:?}, as the document is called", id.as_str()))),
+        }
+    }
+
+    /// The key of the folder with the documents of further vaults, if one is named that can be.
+    pub(crate) fn further_folder(&self) -> Option<String> {
+        folder_of(self.vault_documents.as_deref()?)
+    }
+
     /// Whether the document gives the field at `path`.
     #[must_use]
     pub fn says(&self, path: &str) -> bool {
@@ -269,6 +249,9 @@ impl Document {
         check_acl("acl", &self.acl)?;
         if let Some(vaults) = &self.vaults {
             check_vaults(vaults)?;
+        }
+        if let Some(folder) = &self.vault_documents {
+            check_folder(folder)?;
         }
         self.auth.check()?;
         let GovernorDocument { max_response_bytes, regex_timeout_ms, cpu_time_ms } = self.governor;
@@ -326,48 +309,6 @@ impl ContextDocument {
             _ => Ok(()),
         }
     }
-}
-
-fn check_vaults(vaults: &[VaultDocument]) -> Result<(), DocumentError> {
-    if vaults.is_empty() || vaults.len() > MAX_VAULTS {
-        return Err(DocumentError::new("vaults", format!("write 1 to {MAX_VAULTS} vaults, or leave it out")));
-    }
-    let mut ids = BTreeSet::new();
-    for (index, vault) in vaults.iter().enumerate() {
-        if let Err(error) = vault.id.parse::<VaultId>() {
-            return Err(DocumentError::new(format!("vaults[{index}].id"), error.to_string()));
-        }
-        if !ids.insert(&vault.id) {
-            let remedy = format!("another vault is {:?} already: give each an id of its own", vault.id);
-            return Err(DocumentError::new(format!("vaults[{index}].id"), remedy));
-        }
-        if vault.name.as_ref().is_some_and(|name| name.is_empty() || name.len() > MAX_NAME) {
-            let remedy = format!("write 1 to {MAX_NAME} bytes, or leave it out");
-            return Err(DocumentError::new(format!("vaults[{index}].name"), remedy));
-        }
-        if let Some(acl) = &vault.acl {
-            check_acl(&format!("vaults[{index}].acl"), acl)?;
-        }
-        for (name, folder) in [("memory", &vault.memory), ("prompts", &vault.prompts)] {
-            if folder.folder.is_some() && folder.folder().is_none() {
-                let remedy = format!(
-                    "write the path of a folder such as {name}, without # | [ ] ^ and names that begin with a dot"
-                );
-                return Err(DocumentError::new(format!("vaults[{index}].{name}.folder"), remedy));
-            }
-        }
-        if let Some(obsidian) = &vault.obsidian {
-            obsidian.check(&format!("vaults[{index}].obsidian"))?;
-        }
-    }
-    Ok(())
-}
-
-fn check_acl(path: &str, acl: &AclConfig) -> Result<(), DocumentError> {
-    let wrong = |error: AclError| {
-        DocumentError::new(format!("{path}.{}", error.name), format!("{} instead of {:?}", error.remedy, error.text))
-    };
-    Acl::new(acl).map(drop).map_err(wrong)
 }
 
 impl AuthDocument {

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::config::merge::PAIRS;
+use crate::config::source::OBJECT;
 use crate::settings::{KNOWN, Settings};
 
 /// A setting, its value and its source.
@@ -70,6 +71,7 @@ pub fn list(settings: &Settings) -> Vec<Row> {
     let limits = &settings.limits;
     let rest = [
         ("vaults", json!(ids)),
+        ("vaultDocuments", json!(settings.further.as_ref().map(|further| format!("{OBJECT}{}", further.folder)))),
         ("auth.server", json!(settings.tokens.server)),
         ("auth.upstream", json!(settings.tokens.upstream)),
         ("auth.checkRevocation", json!(settings.tokens.check_revocation)),

@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use atlas_access::visibility::{KnownOperation, NEEDS_APP, Visibility};
-use atlas_mirror::VaultId;
 use atlas_ops::Info;
 use atlas_tools::{catalogue, plur, surface};
 
 use crate::config::{ConfigError, Document, DocumentError};
 use crate::hosts::Hosts;
 use crate::origins::Origins;
-use crate::settings::{Settings, SettingsError, VaultSettings};
+use crate::settings::{FurtherVaults, Settings, SettingsError, VaultSettings};
 
 /// Variables, and the paths in the document with the same meaning.
 pub(crate) const PAIRS: [(&str, &[&str]); 10] = [
@@ -33,20 +32,14 @@ impl Settings {
     /// When the two contradict each other.
     pub fn with(mut self, document: Document) -> Result<Self, ConfigError> {
         self.said.document.clone_from(document.said());
-        let vaults = document.vaults.as_ref().map(|vaults| {
-            vaults.iter().map(|vault| {
-                let id =
-                    vault.id.parse::<VaultId>().map_err(|error| DocumentError::new("vaults", error.to_string()))?;
-                let acl = vault.acl.clone().unwrap_or_else(|| document.acl.clone());
-                let (memory, prompts) = (vault.memory.folder(), vault.prompts.folder());
-                let (name, obsidian) = (vault.name.clone(), vault.obsidian.clone());
-                Ok(VaultSettings { id, name, acl, has_own_acl: vault.acl.is_some(), memory, prompts, obsidian })
-            })
-        });
-        match vaults {
-            Some(vaults) => self.take_vaults(vaults.collect::<Result<_, DocumentError>>()?)?,
+        match &document.vaults {
+            Some(vaults) => {
+                let vaults = vaults.iter().map(|vault| VaultSettings::of(vault, &document.acl));
+                self.take_vaults(vaults.collect::<Result<_, DocumentError>>()?)?;
+            }
             None => self.vaults.iter_mut().for_each(|vault| vault.acl.clone_from(&document.acl)),
         }
+        self.further = document.further_folder().map(|folder| FurtherVaults { folder, acl: document.acl.clone() });
         self.take_auth(&document);
         let http = &document.transports.http;
         if let (Some(hosts), true) = (&http.allowed_hosts, self.leaves("ATLAS_HOSTS")) {

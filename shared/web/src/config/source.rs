@@ -10,13 +10,14 @@ use object_store::path::Path;
 use object_store::{GetOptions, ObjectStore as _};
 use tokio::io::AsyncReadExt as _;
 
-use crate::config::document::{Document, MAX_BYTES};
 use crate::config::error::ConfigError;
 
+/// Most bytes of a document.
+pub const MAX_BYTES: usize = 256 << 10;
 /// The known kinds of source, for errors.
 const FORMS: &str = "write the path of a file, store:KEY for an object of ATLAS_STORE, or the JSON itself";
 /// The prefix of an object's key.
-const OBJECT: &str = "store:";
+pub(crate) const OBJECT: &str = "store:";
 /// Folders of the store that functions write to.
 const TAKEN: [&str; 2] = ["vaults", "probes"];
 /// Most tries to read an object, and the time for each.
@@ -41,6 +42,16 @@ pub(crate) struct Contents {
     pub(crate) bytes: Bytes,
     /// The store's version tag.
     tag: Option<String>,
+}
+
+/// The result of reading an object.
+pub(crate) enum Found {
+    /// It is still the version that was seen.
+    Unchanged,
+    /// Its content; one byte more than [`MAX_BYTES`] if it is too long.
+    Contents(Contents),
+    /// There is no such object.
+    Nothing,
 }
 
 impl ConfigSource {
@@ -75,7 +86,12 @@ impl ConfigSource {
         let read = match self {
             Self::Inline(text) => Ok(Some(Contents { bytes: Bytes::from(text.clone()), tag: None })),
             Self::File(path) => read_file(path).await,
-            Self::Object(key) => read_object(store, key, seen.and_then(|seen| seen.tag.clone())).await,
+            Self::Object(key) => match read_object(store, key, seen).await {
+                Ok(Found::Contents(contents)) => Ok(Some(contents)),
+                Ok(Found::Unchanged) => Ok(None),
+                Ok(Found::Nothing) => Err("there is no such object".to_owned()),
+                Err(reason) => Err(reason),
+            },
         };
         let unreadable = |reason| ConfigError::Unreadable { place: self.called(store), reason };
         let read = read.map_err(unreadable)?;
@@ -83,12 +99,6 @@ impl ConfigSource {
             return Err(unreadable(format!("it has more than {MAX_BYTES} bytes")));
         }
         Ok(read.filter(|read| seen.is_none_or(|seen| seen.bytes != read.bytes)))
-    }
-
-    /// Reads and parses the document.
-    pub(crate) async fn document(&self, store: &Store) -> Result<Document, ConfigError> {
-        let contents = self.read(store, None).await?.unwrap_or_default();
-        Ok(Document::parse(&contents.bytes)?)
     }
 
     fn called(&self, store: &Store) -> String {
@@ -119,10 +129,12 @@ async fn read_file(path: &std::path::Path) -> Result<Option<Contents>, String> {
     read.await.map_err(|error: std::io::Error| error.to_string())
 }
 
-async fn read_object(store: &Store, key: &str, tag: Option<String>) -> Result<Option<Contents>, String> {
+/// Reads the object with this key below the prefix of the store, unless it is the version `seen`.
+pub(crate) async fn read_object(store: &Store, key: &str, seen: Option<&Contents>) -> Result<Found, String> {
     let key = if store.prefix().is_empty() { key.to_owned() } else { format!("{}/{key}", store.prefix()) };
     let key = Path::parse(key).map_err(|error| error.to_string())?;
-    let options = GetOptions { if_none_match: tag, ..GetOptions::default() };
+    let if_none_match = seen.and_then(|seen| seen.tag.clone());
+    let options = GetOptions { if_none_match, ..GetOptions::default() };
     let mut tries = 1;
     loop {
         let read = async {
@@ -134,10 +146,10 @@ async fn read_object(store: &Store, key: &str, tag: Option<String>) -> Result<Op
             Ok((bytes.len() >= length.min(MAX_BYTES)).then_some(Contents { bytes, tag }))
         };
         let failure = match tokio::time::timeout(TIMEOUT, read).await {
-            Ok(Ok(Some(contents))) => return Ok(Some(contents)),
+            Ok(Ok(Some(contents))) => return Ok(Found::Contents(contents)),
             Ok(Ok(None)) => "the answer was cut short".to_owned(),
-            Ok(Err(object_store::Error::NotModified { .. })) => return Ok(None),
-            Ok(Err(object_store::Error::NotFound { .. })) => return Err("there is no such object".to_owned()),
+            Ok(Err(object_store::Error::NotModified { .. })) => return Ok(Found::Unchanged),
+            Ok(Err(object_store::Error::NotFound { .. })) => return Ok(Found::Nothing),
             Ok(Err(error)) => error.to_string().split_whitespace().collect::<Vec<_>>().join(" "),
             Err(_) => format!("the store does not answer within {} seconds", TIMEOUT.as_secs()),
         };

@@ -131,7 +131,7 @@ fn a_document_that_cannot_be_used_says_where_and_what_to_write() {
         assert!(error.contains(" cannot be used: ") && error.lines().count() == 1, "{error}");
         assert!(!error.contains("hush"), "{error}");
     }
-    let long = format!("{{\"elicitTtlSeconds\": {}60}}", " ".repeat(document::MAX_BYTES));
+    let long = format!("{{\"elicitTtlSeconds\": {}60}}", " ".repeat(source::MAX_BYTES));
     assert!(Document::parse(long.as_bytes()).unwrap_err().to_string().contains("write at most 262144 bytes"));
     let many: Vec<_> = (0..=100).map(|number| json!({ "id": format!("v{number}") })).collect();
     assert_eq!(Document::parse(json!({ "vaults": many }).to_string().as_bytes()).unwrap_err().path, "vaults");
