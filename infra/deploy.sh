@@ -62,7 +62,8 @@ aws)
     "EmbeddingsToken=${ATLAS_EMBEDDINGS_TOKEN:-}" \
     "JwtIssuer=${ATLAS_JWT_ISSUER:-}" "JwtAudience=${ATLAS_JWT_AUDIENCE:-}" \
     "Resource=${ATLAS_RESOURCE:-}" \
-    "AuthorizationServers=${ATLAS_AUTHORIZATION_SERVERS:-}" "ConfigKey=${CONFIG_KEY:-}" \
+    "AuthorizationServers=${ATLAS_AUTHORIZATION_SERVERS:-}" "ConfigKey=${CONFIG_KEY:-}" "VaultDocuments=${VAULT_DOCUMENTS:-config/vaults}" \
+    "ConcurrentExecutions=${CONCURRENT:-0}" \
     "SearchMemory=$search_memory"
   ;;
 local)

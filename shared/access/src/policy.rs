@@ -63,6 +63,9 @@ pub struct ThrottleConfig {
     pub enabled: bool,
     /// The limits by class of operation.
     pub tiers: Tiers,
+    /// The limits of all callers of a vault together.
+    #[serde(skip_serializing_if = "VaultTiers::is_empty")]
+    pub vault_tiers: VaultTiers,
     /// Most concurrent changes of one vault; unlimited if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_concurrent_writes_per_vault: Option<u32>,
@@ -70,7 +73,8 @@ pub struct ThrottleConfig {
 
 impl Default for ThrottleConfig {
     fn default() -> Self {
-        Self { enabled: true, tiers: Tiers::default(), max_concurrent_writes_per_vault: None }
+        let (tiers, vault_tiers) = (Tiers::default(), VaultTiers::default());
+        Self { enabled: true, tiers, vault_tiers, max_concurrent_writes_per_vault: None }
     }
 }
 
@@ -102,7 +106,32 @@ impl Default for Tiers {
     }
 }
 
-/// A token bucket for each caller.
+/// The tiers of a vault; unlimited where omitted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[allow(missing_docs, reason = "each is the tier of the scope class of its name")]
+pub struct VaultTiers {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<Tier>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write: Option<Tier>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delete: Option<Tier>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bulk: Option<Tier>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub execute: Option<Tier>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub admin: Option<Tier>,
+}
+
+impl VaultTiers {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A token bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Tier {

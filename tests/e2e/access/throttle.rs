@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atlas_access::policy::{Tier, Tiers};
+use atlas_access::policy::{Tier, Tiers, VaultTiers};
 use atlas_access::{ThrottleConfig, scope};
 use atlas_mirror::{Store, StoreOptions};
 use atlas_ops::Limits;
@@ -113,6 +113,29 @@ async fn reads_are_counted_by_each_instance_for_itself_and_cost_no_request() {
         }
         assert_eq!(client.requests.take().count(), 0);
     }
+}
+
+#[tokio::test]
+async fn callers_of_a_vault_share_its_own_tokens_once_they_have_drawn_theirs() {
+    clock::stop();
+    let deployment = Deployment::of_demo().await;
+    let tier = Some(Tier { per_minute: 60, burst: 4 });
+    let config =
+        ThrottleConfig { vault_tiers: VaultTiers { write: tier, read: tier, ..VaultTiers::default() }, ..at_once(3) };
+    let clients = [(); 2].map(|()| deployment.client_with(throttled(config)));
+    let mut done = Vec::new();
+    for (round, caller) in ["ida", "ida", "ida", "ida", "maeve", "maeve"].iter().enumerate() {
+        done.push(is_done(&append(&clients[round % 2], caller).await));
+    }
+    assert_eq!(done, [true, true, true, false, true, false], "the refused call of ida took none of the vault's tokens");
+    let refused = append(&clients[0], "maeve").await.error(429);
+    assert!(refused.2.contains("of all callers together"), "{refused:?}");
+    // Reads are counted by each instance.
+    let mut read = Vec::new();
+    for caller in ["ida", "ida", "maeve", "maeve", "maeve"] {
+        read.push(is_done(&find(&clients[0], caller).await));
+    }
+    assert_eq!(read, [true, true, true, true, false]);
 }
 
 #[tokio::test]

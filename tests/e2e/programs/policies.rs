@@ -65,7 +65,10 @@ impl Template {
         let arn = format!("arn:aws:s3:::{bucket}");
         let known = |text: &str| {
             let text = text.replace("Bucket.Arn}", "Bucket}").replace("${Bucket}", &arn).replace("${VaultId}", "main");
-            if text == "Bucket.Arn" { arn.clone() } else { text.replace("${ConfigKey}", config.unwrap_or_default()) }
+            if text == "Bucket.Arn" {
+                return arn.clone();
+            }
+            text.replace("${ConfigKey}", config.unwrap_or_default()).replace("${VaultDocuments}", "config/vaults")
         };
         let all = policies.iter().flat_map(|policy| {
             let document = &self.0["Resources"][policy]["Properties"]["PolicyDocument"];

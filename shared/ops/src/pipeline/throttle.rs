@@ -8,6 +8,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use atlas_access::policy::Tier;
 use atlas_access::throttle::{Buckets, Class};
 use atlas_access::{Caller, ThrottleConfig};
 use atlas_mirror::{Hash, Id, Mirror};
@@ -33,8 +34,16 @@ pub struct Throttle {
     dice: RandomState,
 }
 
-/// Caller, class and vault.
+/// Caller, class and vault; the vault's own has no caller.
 type Bucket = (String, Class, String);
+
+/// A token to draw: a caller's, or the vault's where [`None`] is named.
+struct Drawn<'a> {
+    by: Option<String>,
+    class: Class,
+    vault: &'a str,
+    tier: Tier,
+}
 
 /// A running write; it counts until it ends or is too old.
 pub(crate) struct Ticket {
@@ -67,21 +76,32 @@ impl Throttle {
         if !self.config.enabled {
             return Ok(());
         }
-        let bucket = (caller.pseudonym(), class, vault.to_owned());
-        let refused = || self.refused(class, now);
+        let own = Drawn { by: Some(caller.pseudonym()), class, vault, tier: self.config.tiers.of(class) };
+        self.draw(mirror, &own, now).await?;
+        // The vault's tokens are not drawn by callers who have none of their own.
+        match self.config.vault_tiers.of(class) {
+            Some(tier) => self.draw(mirror, &Drawn { by: None, class, vault, tier }, now).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn draw(&self, mirror: &Mirror, drawn: &Drawn<'_>, now: Timestamp) -> Result<(), Error> {
+        let Drawn { class, tier, .. } = *drawn;
+        let bucket = (drawn.by.clone().unwrap_or_default(), class, drawn.vault.to_owned());
+        let refused = || drawn.refused(now);
         if !class.is_shared() {
-            return self.take(&bucket, now).map(drop).ok_or_else(refused);
+            return self.take(&bucket, tier, now).map(drop).ok_or_else(refused);
         }
         mirror.check_writes_once().await?;
         let folder =
             format!("throttle/{}", Hash::of(json!([bucket.0, class.as_str(), bucket.2]).to_string().as_bytes()));
         for attempt in 1..=TRIES {
-            let token = self.take(&bucket, now).ok_or_else(refused)?;
+            let token = self.take(&bucket, tier, now).ok_or_else(refused)?;
             if mirror.create_state_if_absent(&format!("{folder}/{token:020}"), &json!({})).await? {
                 return Ok(());
             }
             if attempt == 1 {
-                let before = self.config.tiers.of(class).window(now).start().saturating_sub(1);
+                let before = tier.window(now).start().saturating_sub(1);
                 let made = mirror.list_state(&folder, Some(&format!("{before:020}"))).await?;
                 let taken = made.iter().filter_map(|made| made.name.parse().ok());
                 self.buckets.lock().unwrap_or_else(PoisonError::into_inner).bucket(&bucket, now).extend(taken);
@@ -91,22 +111,11 @@ impl Throttle {
     }
 
     /// Takes a token that is free as far as this instance knows.
-    fn take(&self, bucket: &Bucket, now: Timestamp) -> Option<u64> {
-        let window = self.config.tiers.of(bucket.1).window(now);
+    fn take(&self, bucket: &Bucket, tier: Tier, now: Timestamp) -> Option<u64> {
+        let window = tier.window(now);
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let random = bucket.1.is_shared().then(|| self.dice.hash_one((bucket, now)));
         buckets.bucket(bucket, now).take(&window, random)
-    }
-
-    fn refused(&self, class: Class, now: Timestamp) -> Error {
-        let tier = self.config.tiers.of(class);
-        let wait = tier.wait(now).as_millis().div_ceil(1000);
-        let seconds = u64::try_from(wait).unwrap_or(u64::MAX);
-        let (class, rate) = (class.as_str(), tier.per_minute);
-        throttled(seconds, format!("you may make {rate} {class} calls a minute: wait {seconds} s"))
-            .with("scope_class", class)
-            .with("current_burst", tier.burst)
-            .with("current_rate", rate)
     }
 
     /// Counts a write as running, unless there are too many. Each writer creates its ticket first and counts then, so
@@ -140,6 +149,22 @@ impl Throttle {
                 Err(throttled(1, message).with("max_concurrent_writes", most))
             }
         }
+    }
+}
+
+impl Drawn<'_> {
+    fn refused(&self, now: Timestamp) -> Error {
+        let wait = self.tier.wait(now).as_millis().div_ceil(1000);
+        let seconds = u64::try_from(wait).unwrap_or(u64::MAX);
+        let (class, rate) = (self.class.as_str(), self.tier.per_minute);
+        let whose = match self.by {
+            Some(_) => format!("you may make {rate} {class} calls a minute"),
+            None => format!("the vault takes {rate} {class} calls a minute, of all callers together"),
+        };
+        throttled(seconds, format!("{whose}: wait {seconds} s"))
+            .with("scope_class", class)
+            .with("current_burst", self.tier.burst)
+            .with("current_rate", rate)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use atlas_access::policy::Tier;
 use atlas_access::token::ALGORITHMS;
 use atlas_access::{AclConfig, ThrottleConfig, VisibilityConfig};
 use atlas_mirror::VaultId;
@@ -337,17 +338,20 @@ impl AuthDocument {
 }
 
 fn check_throttle(throttle: &ThrottleConfig) -> Result<(), DocumentError> {
-    let tiers = &throttle.tiers;
-    for (name, tier) in [
-        ("read", tiers.read),
-        ("write", tiers.write),
-        ("delete", tiers.delete),
-        ("bulk", tiers.bulk),
-        ("execute", tiers.execute),
-        ("admin", tiers.admin),
+    let (own, vault) = (&throttle.tiers, &throttle.vault_tiers);
+    for (name, tier, of_vault) in [
+        ("read", own.read, vault.read),
+        ("write", own.write, vault.write),
+        ("delete", own.delete, vault.delete),
+        ("bulk", own.bulk, vault.bulk),
+        ("execute", own.execute, vault.execute),
+        ("admin", own.admin, vault.admin),
     ] {
-        for (field, number) in [("perMinute", tier.per_minute), ("burst", tier.burst)] {
-            range(&format!("throttle.tiers.{name}.{field}"), Some(number.into()), 1, MAX_RATE.into())?;
+        for (field, tier) in [("tiers", Some(tier)), ("vaultTiers", of_vault)] {
+            let path = format!("throttle.{field}.{name}");
+            let number = |number: fn(Tier) -> u32| tier.map(|tier| number(tier).into());
+            range(&format!("{path}.perMinute"), number(|tier| tier.per_minute), 1, MAX_RATE.into())?;
+            range(&format!("{path}.burst"), number(|tier| tier.burst), 1, MAX_RATE.into())?;
         }
     }
     let concurrent = throttle.max_concurrent_writes_per_vault.map(Into::into);
