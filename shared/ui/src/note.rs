@@ -238,23 +238,34 @@ fn linked(text: &str, targets: &Targets) -> Markup {
 /// The neighbourhood of a note.
 struct Around {
     backlinks: Value,
+    /// The first of them again, with the lines of the links.
+    with_lines: Value,
     neighbors: Value,
     uri: Value,
 }
 
 impl Around {
     async fn of(visit: &Visit, path: &str) -> Self {
-        let backlinks = json!({ "path": path, "include_context": true, "limit": MAX_BACKLINKS });
+        let backlinks =
+            |with_lines: bool| json!({ "path": path, "include_context": with_lines, "limit": MAX_BACKLINKS });
         let neighbors = json!({ "path": path, "depth": 2, "limit": MAX_NEIGHBORS });
         let uri = json!({ "action": "open", "params": { "file": path } });
-        let (backlinks, neighbors, uri) = future::join3(
-            visit.call(entry::<GetBacklinks>(), backlinks),
+        let (backlinks, with_lines, neighbors, uri) = future::join4(
+            visit.call(entry::<GetBacklinks>(), backlinks(false)),
+            visit.call(entry::<GetBacklinks>(), backlinks(true)),
             visit.call(entry::<GraphNeighbors>(), neighbors),
             visit.call(entry::<GenerateUri>(), uri),
         )
         .await;
-        let [backlinks, neighbors, uri] = [backlinks, neighbors, uri].map(Result::unwrap_or_default);
-        Self { backlinks, neighbors, uri }
+        let [backlinks, with_lines, neighbors, uri] =
+            [backlinks, with_lines, neighbors, uri].map(Result::unwrap_or_default);
+        Self { backlinks, with_lines, neighbors, uri }
+    }
+
+    /// The lines of the links in a note.
+    fn lines_of(&self, source: &str) -> impl Iterator<Item = &Value> {
+        let found = self.with_lines.list("items").iter().find(|link| link.text("source_path") == source);
+        found.into_iter().flat_map(|link| link.list("contexts").iter().take(MAX_CONTEXTS))
     }
 
     fn show(&self, path: &str, headings: &[Heading]) -> Markup {
@@ -277,7 +288,7 @@ impl Around {
                     @for link in links {
                         li {
                             a href=(links::note(link.text("source_path"))) { (links::name(link.text("source_path"))) }
-                            @for line in link.list("contexts").iter().take(MAX_CONTEXTS) { p.context { (line.text("text")) } }
+                            @for line in self.lines_of(link.text("source_path")) { p.context { (line.text("text")) } }
                         }
                     }
                 }

@@ -49,7 +49,8 @@ impl VaultPath {
         if text.len() > MAX_INPUT_BYTES {
             return Err(PathError::TooLong { path: echo(text), bytes: text.len() });
         }
-        let path: Arc<str> = if is_nfc(text) { text.into() } else { text.nfc().collect::<String>().into() };
+        let path: Arc<str> =
+            if text.is_ascii() || is_nfc(text) { text.into() } else { text.nfc().collect::<String>().into() };
         check(&path)?;
         check_decoded(&path)?;
         Ok(Self(path))

@@ -212,3 +212,48 @@ fn the_graph_is_that_of_a_plain_scan() {
     result.unwrap();
     assert!(seen.get() > 50, "hardly any links");
 }
+
+#[tokio::test]
+async fn lines_of_long_notes_come_in_more_pages() {
+    let text = format!("[[Tide]] in\n\n{}", "a long list\n".repeat(20_000));
+    let names: Vec<String> = (0..7).map(|number| format!("list {number}.md")).collect();
+    let mut notes = vec![("Tide.md", "x")];
+    notes.extend(names.iter().map(|name| (name.as_str(), text.as_str())));
+    let world = World::open(&notes).await;
+    let (mut found, mut pages, mut cursor) = (Vec::new(), 0, Value::Null);
+    loop {
+        let mut call = json!({ "path": "Tide.md", "include_context": true });
+        if cursor.is_string() {
+            call["cursor"] = cursor;
+        }
+        let page = world.ok("get_backlinks", call).await;
+        for item in page["items"].as_array().unwrap() {
+            assert_eq!(item["contexts"], json!([{ "line": 1, "text": "[[Tide]] in" }]));
+            found.push(item["source_path"].as_str().unwrap().to_owned());
+        }
+        pages += 1;
+        cursor = page["cursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    assert_eq!((found, pages), (names.clone(), 3), "three notes of 240 kB a page");
+    let all = world.ok("get_backlinks", json!({ "path": "Tide.md" })).await;
+    assert_eq!(all["items"].as_array().unwrap().len(), names.len());
+}
+
+#[tokio::test]
+async fn links_to_nothing_are_told_where_the_neighbors_are_cut() {
+    let notes: Vec<String> = (0..9).map(|number| format!("n{number}.md")).collect();
+    let links: String = (0..9).map(|number| format!("[[n{number}]] [[gone {number}]] ")).collect();
+    let hub = format!("{links} [[sub/n1]]\n");
+    let mut all: Vec<(&str, &str)> = notes.iter().map(|name| (name.as_str(), "[[hub]]\n")).collect();
+    all.push(("hub.md", &hub));
+    let world = World::open(&all).await;
+    let near = world.ok("graph_neighbors", json!({ "path": "hub.md", "limit": 4 })).await;
+    assert_eq!(paths(&near, "neighbors"), ["n0.md", "n1.md", "n2.md", "n3.md"]);
+    assert!(near["neighbors"].as_array().unwrap().iter().all(|near| near["direction"] == "both"), "{near}");
+    assert_eq!(near["unresolved"], json!(["gone 0", "gone 1", "gone 2", "gone 3"]));
+    let near = world.ok("graph_neighbors", json!({ "path": "hub.md", "limit": 9, "depth": 2 })).await;
+    assert_eq!((near["truncated"].as_bool(), near["unresolved"].as_array().unwrap().len()), (Some(false), 9));
+}

@@ -274,9 +274,18 @@ impl Graph {
         path: &'a VaultPath,
         document: DocumentRef,
     ) -> impl Iterator<Item = Result<(&'a str, Option<DocumentRef>), Error>> {
+        self.targets(document).map(move |target| Ok((target, self.meant(target, path)?)))
+    }
+
+    /// The link targets of a note, as written, in the order of the links.
+    pub fn targets(&self, document: DocumentRef) -> impl Iterator<Item = &str> {
         let targets = self.tables.get(document.segment).into_iter();
-        let targets = targets.flat_map(move |table| table.targets_of(document.document));
-        targets.map(move |(target, _)| Ok((target, self.meant(target, path)?)))
+        targets.flat_map(move |table| table.targets_of(document.document)).map(|(target, _)| target)
+    }
+
+    /// Whether there is a file that a link with this target resolves to in every note, as far as its name tells.
+    pub fn has_file_for(&self, target: &str) -> bool {
+        !target.contains('/') && resolve::names(target).any(|name| self.named(&name).next().is_some())
     }
 
     /// Whether a note has this folded name, without `.md`.

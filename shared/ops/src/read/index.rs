@@ -370,9 +370,19 @@ impl Index {
     /// The number of first `items`, whose notes are given by `document`, whose texts are fetched in one wave, and their
     /// bytes; at least one.
     pub fn wave<T>(&self, items: &[T], document: impl Fn(&T) -> DocumentRef) -> Result<(usize, u64), Error> {
+        self.begin_of(items, WAVE_BYTES, document)
+    }
+
+    /// The number of first `items` whose notes have about `most` bytes together, and their bytes; at least one.
+    pub fn begin_of<T>(
+        &self,
+        items: &[T],
+        most: u64,
+        document: impl Fn(&T) -> DocumentRef,
+    ) -> Result<(usize, u64), Error> {
         let (mut count, mut bytes) = (0, 0);
         for item in items {
-            if bytes >= WAVE_BYTES {
+            if bytes >= most {
                 break;
             }
             bytes += u64::from(self.span(document(item))?.length);

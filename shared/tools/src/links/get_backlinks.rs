@@ -25,7 +25,7 @@ pub struct GetBacklinks;
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
     path: ReadPath,
-    /// Also return the lines of the links.
+    /// Also return the lines of the links. Where the linking notes are long, a page then ends before it has `limit` of them; its `cursor` goes on.
     #[serde(default)]
     include_context: bool,
     /// Count embeds as links; true if not given.
@@ -60,6 +60,8 @@ pub struct LinkContext {
     text: String,
 }
 
+/// Bytes of linking notes after which a page with lines ends.
+const MAX_READ_BYTES: u64 = 512 << 10;
 /// Most lines of a note, and most bytes of a line.
 const MAX_CONTEXTS: usize = 100;
 const LINE_BYTES: usize = 400;
@@ -91,26 +93,23 @@ impl Operation for GetBacklinks {
                 let generation = view.generation();
                 let graph = Graph::fetch(context, view).await?;
                 let found = sources(&graph, path, include_embeds)?;
-                let mut page = paging.of(&found);
+                let page = paging.of(&found);
                 let mut items = Vec::new();
                 if include_context {
                     let files = graph.rivals(path)?;
                     let mut room = context.limits.max_response_bytes;
-                    while !page.is_empty() && room > 0 {
-                        let (count, _) = graph.index().wave(page, |(document, _)| *document)?;
-                        let (wave, rest) = page.split_at(count.min(page.len()));
-                        let documents: Vec<DocumentRef> = wave.iter().map(|(document, _)| *document).collect();
-                        for ((document, link_count), text) in wave.iter().zip(graph.index().texts(&documents).await?) {
-                            let source_path = graph.path(*document)?;
-                            let contexts = contexts(path, &source_path, &decoded(&text), &files, include_embeds)?;
-                            let item = Backlink { source_path, link_count: *link_count, contexts: Some(contexts) };
-                            room = room.saturating_sub(bytes_of(&item));
-                            items.push(item);
-                            if room == 0 {
-                                break;
-                            }
+                    let (count, _) = graph.index().begin_of(page, MAX_READ_BYTES, |(document, _)| *document)?;
+                    let page = page.get(..count).unwrap_or(page);
+                    let documents: Vec<DocumentRef> = page.iter().map(|(document, _)| *document).collect();
+                    for ((document, link_count), text) in page.iter().zip(graph.index().texts(&documents).await?) {
+                        let source_path = graph.path(*document)?;
+                        let contexts = contexts(path, &source_path, &decoded(&text), &files, include_embeds)?;
+                        let item = Backlink { source_path, link_count: *link_count, contexts: Some(contexts) };
+                        room = room.saturating_sub(bytes_of(&item));
+                        items.push(item);
+                        if room == 0 {
+                            break;
                         }
-                        page = rest;
                     }
                 } else {
                     for (document, link_count) in page {

@@ -127,15 +127,22 @@ impl Walk<'_> {
         let graph = self.graph;
         let first = self.found.len();
         let mut unresolved = Vec::new();
-        for next in graph.outgoing(&path, document) {
-            match next? {
-                (_, Some(next)) => self.add(from, next, depth, Direction::Out, first)?,
-                (target, None) if unresolved.len() < self.limit => unresolved.push(target.to_owned()),
-                _ => {}
+        for target in graph.targets(document) {
+            // Its file would not be added.
+            if self.is_cut && graph.has_file_for(target) {
+                continue;
+            }
+            match graph.meant(target, &path)? {
+                Some(next) => self.add(from, next, depth, Direction::Out, first)?,
+                None if unresolved.len() < self.limit => unresolved.push(target.to_owned()),
+                None => {}
             }
             // The neighbours' own links are not needed any more.
             if self.is_cut && depth > 1 {
                 return Ok(unresolved);
+            }
+            if self.is_cut && unresolved.len() == self.limit {
+                break;
             }
         }
         for next in graph.incoming(&path, document)? {

@@ -13,7 +13,8 @@ const HASHED_CHARS: usize = 2;
 /// The closed folder that some file system takes `segment` for. `None` for the folder's own name in any case of letters: callers fold
 /// names before they compare them.
 pub(super) fn alias_of(segment: &str) -> Option<&'static str> {
-    if !segment.contains(['~', '.']) {
+    // Most names are neither short names nor begin with a dot.
+    if !segment.contains('~') && segment.chars().find(|c| !is_ignorable(*c)) != Some('.') {
         return None;
     }
     let seen: String = segment.chars().filter(|c| !is_ignorable(*c)).collect();
