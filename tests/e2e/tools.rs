@@ -10,6 +10,7 @@ mod bulk;
 mod bundles;
 mod canvas;
 mod captures;
+mod clusters;
 mod commits;
 mod contextual_models;
 mod dql;

@@ -8,10 +8,13 @@
 //! - [`architecture`]: a network; [`storable`]: what a stored model must tell
 //! - [`contextual`]: models of sentence-transformers, of the BERT family; the feature of that name runs them
 //! - [`passages`]: the pieces of a note that are embedded
-//! - [`vector`]: vectors, and their quantised forms: a bit, or a byte, for each dimension
+//! - [`vector`]: vectors, and their quantised forms: a bit, or a byte, for each dimension; [`estimate`]: what a bit for each says of an angle;
+//!   [`clusters`]: those that are near each other
 
 pub mod architecture;
+pub mod clusters;
 pub mod contextual;
+pub mod estimate;
 pub mod model;
 pub mod passages;
 pub mod static_model;

@@ -236,14 +236,16 @@ impl Mirror {
     }
 }
 
-/// The objects below `segments/` that a generation refers to: segments with their index, tombstones, and vectors.
+/// The objects below `segments/` that a generation refers to: segments with their index, tombstones, vectors, and clusters.
 pub(crate) fn objects_of(snapshot: &Snapshot) -> impl Iterator<Item = (Option<usize>, SegmentId)> + '_ {
-    snapshot.segments().iter().enumerate().flat_map(|(index, entry)| {
+    let clusters = snapshot.manifest().clusters.map(|clusters| (None, clusters.id));
+    let of_segments = snapshot.segments().iter().enumerate().flat_map(|(index, entry)| {
         let deleted = match &entry.deleted {
             Tombstones::Stored(stored) => Some((None, stored.id)),
             Tombstones::Inline(_) => None,
         };
         let vectors = entry.vectors.map(|vectors| (None, vectors.id));
         [Some((Some(index), entry.id)), deleted, vectors].into_iter().flatten()
-    })
+    });
+    clusters.into_iter().chain(of_segments)
 }

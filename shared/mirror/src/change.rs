@@ -15,7 +15,7 @@ use crate::keys::VaultId;
 use crate::manifest::{Changes, KeyedResult, Manifest, Origin, SegmentEntry, Totals};
 use crate::snapshot::{Snapshot, State};
 use crate::tombstones::{DocumentSet, Tombstones};
-use crate::vectors::{Embeddings, NewVectors, VectorEntry, format_of};
+use crate::vectors::{ClusterEntry, Embeddings, NewClusters, NewVectors, VectorEntry, format_of};
 
 /// A logical change: the new content of some paths, and the versions that they must have before.
 pub trait ChangeSet: Sync {
@@ -94,6 +94,8 @@ pub struct Derived {
     /// Another model, or that there is none any more; [`None`] if it stays. With another one, the vectors of all segments that are not in
     /// `vectors` or new are dropped.
     pub embeddings: Option<Option<Embeddings>>,
+    /// Other clusters, or that there are none any more; [`None`] if they stay. Another model drops them.
+    pub clusters: Option<Option<NewClusters>>,
 }
 
 /// A segment to add.
@@ -169,6 +171,8 @@ pub(crate) struct UploadedObjects {
     pub(crate) deleted: Vec<(usize, Tombstones)>,
     /// The ids of other vectors of live segments.
     pub(crate) vectors: Vec<SegmentId>,
+    /// The id of new clusters.
+    pub(crate) clusters: Option<SegmentId>,
 }
 
 /// Checks that `derived` fits `head`, and finds the documents that it adds to the tombstones of each live segment.
@@ -242,7 +246,7 @@ pub(crate) fn next_manifest(
         entry.vectors = None;
     }
     let entry_of = |new: &NewVectors, id| {
-        Some(VectorEntry { id, layout: new.layout })
+        Some(VectorEntry { id, layout: new.layout, listed: None })
             .filter(|entry| entry.is_sound(embeddings.as_ref().map(|model| model.dimensions)))
     };
     for ((segment, new), id) in derived.vectors.iter().zip(uploaded.vectors) {
@@ -266,11 +270,14 @@ pub(crate) fn next_manifest(
     });
     let added: Vec<SegmentEntry> = added.collect();
     segments.splice(at..at, added);
+    let clusters = head.and_then(|head| head.manifest.clusters);
+    let clusters = listed(&mut segments, clusters, derived.clusters.as_ref(), uploaded.clusters);
     let keyed =
         info.key.map(|key| KeyedResult { key_hash: key.hash, result: derived.result.clone().unwrap_or_default() });
     Ok(Manifest {
         format: format_of(embeddings.as_ref()),
         embeddings,
+        clusters,
         vault: vault.clone(),
         lineage,
         generation,
@@ -294,6 +301,28 @@ pub(crate) fn next_manifest(
         totals: derived.totals,
         segments,
     })
+}
+
+/// The clusters that list vectors of `segments`, which say their places: `now` or `other` ones. [`None`] if there are none, or they list
+/// nothing that is live.
+fn listed(
+    segments: &mut [SegmentEntry],
+    now: Option<ClusterEntry>,
+    other: Option<&Option<NewClusters>>,
+    id: Option<SegmentId>,
+) -> Option<ClusterEntry> {
+    let clusters = match other {
+        None => now,
+        Some(other) => {
+            for vectors in segments.iter_mut().filter_map(|entry| entry.vectors.as_mut()) {
+                let place = other.as_ref().and_then(|new| new.listed.iter().position(|id| *id == vectors.id));
+                vectors.listed = place.and_then(|place| u32::try_from(place).ok());
+            }
+            other.as_ref().zip(id).map(|(new, id)| ClusterEntry { id, layout: new.layout })
+        }
+    };
+    let is_listed = |entry: &SegmentEntry| entry.vectors.is_some_and(|vectors| vectors.listed.is_some());
+    clusters.filter(|_| segments.iter().any(is_listed))
 }
 
 #[cfg(test)]

@@ -231,7 +231,11 @@ impl Mirror {
         let vectors: Vec<_> = derived.vectors.iter().map(|(_, new)| self.upload_object(attempts, &new.bytes)).collect();
         let vectors = stream::iter(vectors).buffered(PARALLEL_UPLOADS).try_collect();
         let (segments, deleted, vectors) = try_join3(segments, deleted, vectors).await?;
-        Ok((derived, UploadedObjects { segments, deleted, vectors }))
+        let clusters = match derived.clusters.as_ref().and_then(Option::as_ref) {
+            Some(new) => Some(self.upload_object(attempts, &new.bytes).await?),
+            None => None,
+        };
+        Ok((derived, UploadedObjects { segments, deleted, vectors, clusters }))
     }
 
     async fn upload_segment<C>(

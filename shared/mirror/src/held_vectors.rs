@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use atlas_segment::vectors::{StoredVector, VectorLayout, keys_of, of_document};
-use atlas_segment::{Part, PartRef};
+use atlas_segment::{Part, PartRef, VectorTable};
 use bytes::Bytes;
 
 use crate::error::MirrorError;
@@ -37,7 +37,7 @@ impl HeldVectors {
     /// The same; damaged and missing ones are errors.
     pub(crate) async fn load_sound(snapshot: &Snapshot, segment: usize) -> Result<Option<Self>, MirrorError> {
         let Some(of) = snapshot.segments().get(segment) else { return Ok(None) };
-        let Some(VectorEntry { id, layout }) = of.vectors else { return Ok(None) };
+        let Some(VectorEntry { id, layout, .. }) = of.vectors else { return Ok(None) };
         let mut wants = vec![(segment, layout.table()), (segment, layout.codes()), (segment, layout.keys())];
         wants.extend(layout.pages().into_iter().map(|page| (segment, page)));
         let parts = snapshot.load(&wants).await?;
@@ -46,6 +46,18 @@ impl HeldVectors {
             return Err(snapshot.damaged(id, "it does not have the vectors that the manifest says"));
         }
         Ok(Some(Self { layout, parts }))
+    }
+
+    /// All rows, in order.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = &[u8]> {
+        let pages = self.parts.iter().skip(3).filter_map(|page| page.vectors().ok());
+        pages.flat_map(|page| self.layout.rows_of(page))
+    }
+
+    /// The table, and all codes.
+    pub(crate) fn table_and_codes(&self) -> Option<(&VectorTable, &Bytes)> {
+        let [table, codes, ..] = self.parts.as_slice() else { return None };
+        Some((table.vector_table().ok()?, codes.vectors().ok()?))
     }
 
     /// The vectors of a document; [`None`] if it waits for them.

@@ -7,6 +7,7 @@ use atlas_segment::{Record, object};
 use futures::TryStreamExt as _;
 use serde::{Deserialize, Serialize};
 
+use crate::clusters::check as check_clusters;
 use crate::error::MirrorError;
 use crate::held_vectors::HeldVectors;
 use crate::keys::{BlobKey, key_of};
@@ -41,6 +42,8 @@ pub struct Inspection {
     pub(crate) bare: Vec<Bare>,
     /// Usable segments whose vectors cannot be read: they are made anew.
     pub(crate) without_vectors: Vec<usize>,
+    /// Whether the clusters cannot be read: they are made anew.
+    pub(crate) without_clusters: bool,
     /// The paths of usable segments.
     pub(crate) paths: HashSet<String>,
     /// The totals of usable segments, without `bare`.
@@ -89,6 +92,14 @@ impl Mirror {
         for listed in self.store.list(&self.keys().blobs(), None).await? {
             let name = key_of(&listed.key).rsplit('/').next().unwrap_or_default().to_owned();
             found.blobs.insert(name, listed.bytes);
+        }
+        if let Some(clusters) = head.manifest().clusters {
+            found.objects += 1;
+            found.bytes += clusters.layout.bytes;
+            if let Err(error) = check_clusters(head, &clusters).await {
+                found.flaws.push(flaw_of(error)?);
+                found.without_clusters = true;
+            }
         }
         let mut looked_at: BTreeMap<String, Option<Flaw>> = BTreeMap::new();
         for segment in 0..head.segments().len() {

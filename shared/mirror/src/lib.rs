@@ -28,7 +28,8 @@
 //!   expired state; [`mod@purge`]: removes a file with all its versions.
 //! - [`inspect`]: finds damaged objects; [`repair`]: publishes them again; `rescue`: recovers their files; `known_vectors`: and
 //!   their vectors.
-//! - [`models`]: embedding models in the store; `loaded_model`: the one in use; [`embedding`]: gives notes their vectors.
+//! - [`models`]: embedding models in the store; `loaded_model`: the one in use; [`embedding`]: gives notes their vectors;
+//!   `clusters`: lists those that are near each other.
 //! - [`blob`]: bytes of attachments; `presigned`: URLs to them.
 //! - [`error`]: errors, by what to do about them.
 #![doc = ""]
@@ -41,6 +42,7 @@ pub mod cache;
 pub mod change;
 mod changed;
 pub mod claim;
+mod clusters;
 pub mod collect;
 pub mod commit;
 pub mod counters;
@@ -89,6 +91,7 @@ pub mod vectors;
 pub use cache::{Forgotten, PartCache};
 pub use change::{Attempt, ChangeSet, CommitInfo, CommitKey, Derived, DroppedSegment, NewSegment};
 pub use claim::Claimed;
+pub use clusters::CLUSTERED_FROM;
 pub use collect::{Collected, Retention};
 pub use commit::Committed;
 pub use error::MirrorError;
@@ -108,4 +111,4 @@ pub use repair::Repaired;
 pub use request::SyncRequest;
 pub use snapshot::Snapshot;
 pub use store::{Store, StoreOptions};
-pub use vectors::{Embeddings, NewVectors, VectorEntry};
+pub use vectors::{ClusterEntry, Embeddings, NewVectors, VectorEntry};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::{Hash, Id, SegmentId};
 use crate::keys::VaultId;
 use crate::tombstones::Tombstones;
-use crate::vectors::{Embeddings, VectorEntry, format_of};
+use crate::vectors::{ClusterEntry, Embeddings, VectorEntry, format_of};
 
 /// The newest manifest format that this crate reads. It writes 1, or 2 where there are vectors: a program that would lose them must not
 /// extend it.
@@ -85,6 +85,9 @@ pub struct Manifest {
     /// The model of the vectors, if there are any. Only a manifest of format 2 has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embeddings: Option<Embeddings>,
+    /// The clusters of the vectors, if there are many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clusters: Option<ClusterEntry>,
     /// The live segments, in order.
     pub segments: Vec<SegmentEntry>,
 }
@@ -283,6 +286,9 @@ impl Manifest {
         let dimensions = self.embeddings.as_ref().map(|embeddings| embeddings.dimensions);
         if self.segments.iter().any(|entry| entry.vectors.is_some_and(|vectors| !vectors.is_sound(dimensions))) {
             return damaged("it has vectors that are not of its model");
+        }
+        if self.clusters.is_some_and(|clusters| !clusters.is_sound(dimensions)) {
+            return damaged("it has clusters that are not of its vectors");
         }
         if self.generation == 0 || (self.generation == 1) != self.parent.is_none() {
             return damaged("its generation and its parent do not agree");

@@ -103,7 +103,8 @@ impl Mirror {
         *self.shared.head.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let ids =
             snapshot.segments().iter().flat_map(|entry| [Some(entry.id), entry.vectors.map(|vectors| vectors.id)]);
-        self.shared.cache.forget(&ids.flatten().collect())
+        let clusters = snapshot.manifest().clusters.map(|clusters| clusters.id);
+        self.shared.cache.forget(&ids.flatten().chain(clusters).collect())
     }
 
     /// A handle on the same mirror that counts its requests on its own: one for each request that is answered.

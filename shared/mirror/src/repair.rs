@@ -238,6 +238,7 @@ impl Mirror {
         let manifest = Manifest {
             format: 1,
             embeddings: None,
+            clusters: None,
             vault: self.shared.vault.clone(),
             lineage: known.map_or_else(Id::random, |known| Ok(known.lineage))?,
             generation: last,
@@ -375,10 +376,14 @@ impl<S: ContentSource> ChangeSet for RepairChange<'_, S> {
         }
         let without_vectors = found.without_vectors.iter().filter_map(|segment| head.segments().get(*segment));
         derived.without_vectors = without_vectors.map(|entry| entry.id).collect();
+        derived.clusters = found.without_clusters.then_some(None);
         done.lost.sort();
         done.rescued = (held.len() - done.recovered.len().min(held.len())) as u64;
         derived.segments = build(&held.into_values().collect::<Vec<_>>(), head.manifest().embeddings.as_ref())?;
-        let is_nothing = derived.dropped.is_empty() && derived.deleted.is_empty() && derived.without_vectors.is_empty();
+        let is_nothing = derived.dropped.is_empty()
+            && derived.deleted.is_empty()
+            && derived.without_vectors.is_empty()
+            && derived.clusters.is_none();
         let is_all = done.recovered.is_empty() && done.lost.is_empty() && done.unnamed == 0;
         derived.changes = Changes { changed: done.rescued, ..Changes::default() };
         if is_nothing {

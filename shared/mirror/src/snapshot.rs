@@ -22,7 +22,7 @@ use crate::tombstones::{DocumentSet, StoredTombstones, Tombstones};
 /// Most bytes that one load requests.
 const MAX_LOAD: u64 = 512 << 20;
 /// Most parallel requests; more wait.
-const MAX_PARALLEL: usize = 64;
+const MAX_PARALLEL: usize = 128;
 
 /// A vault at one generation. Immutable; loaded parts are kept in the process's cache.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ pub(crate) struct State {
     stored: Vec<OnceLock<Arc<DocumentSet>>>,
 }
 
-/// An object of a segment: its index twice, and one more for its vectors.
+/// An object of a segment: its index twice, and one more for its vectors; or the vault's clusters.
 #[derive(Clone, Copy)]
 struct Object(usize);
 
@@ -53,8 +53,13 @@ impl Object {
         Self(segment.saturating_mul(2))
     }
 
+    const CLUSTERS: Self = Self(usize::MAX);
+
     const fn of(segment: usize, part: &PartRef) -> Self {
-        Self(Self::segment(segment).0 + part.kind.is_of_vectors() as usize)
+        match part.kind.is_of_clusters() {
+            true => Self::CLUSTERS,
+            false => Self(Self::segment(segment).0 + part.kind.is_of_vectors() as usize),
+        }
     }
 }
 
@@ -152,7 +157,7 @@ impl Snapshot {
     }
 
     /// Parts of segments, in the order of `wants`, in at most one wave of requests: parts that are not cached are
-    /// fetched at once, in few requests.
+    /// fetched at once, in few requests. Parts of the vault's clusters are those of any segment.
     ///
     /// # Errors
     /// - [`MirrorError::Damaged`], which names the object, when one differs from its description in the manifest.
@@ -320,6 +325,10 @@ impl Snapshot {
 
     /// The id and the bytes of an object.
     fn object(&self, object: Object) -> Result<(SegmentId, u64), MirrorError> {
+        if object.0 == Object::CLUSTERS.0 {
+            let none = || MirrorError::conflict(format!("generation {} has no clusters", self.generation()));
+            return self.manifest().clusters.map(|clusters| (clusters.id, clusters.layout.bytes)).ok_or_else(none);
+        }
         let entry = self.entry(object.0 / 2)?;
         match (object.0 % 2, entry.vectors) {
             (0, _) => Ok((entry.id, entry.bytes)),

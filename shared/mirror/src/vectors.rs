@@ -2,7 +2,7 @@
 
 use atlas_embeddings::contextual;
 use atlas_embeddings::stored::Shape;
-use atlas_segment::VectorLayout;
+use atlas_segment::{ClusterLayout, VectorLayout};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,8 @@ pub const STATIC: &str = "static";
 pub const CONTEXTUAL: &str = "contextual";
 /// Most bytes of an object with vectors.
 const MAX_VECTOR_BYTES: u64 = 1 << 30;
+/// Most bytes of an object with clusters.
+const MAX_CLUSTER_BYTES: u64 = 8 << 30;
 /// Longest name of a provider or model, in bytes.
 pub const MAX_MODEL_NAME: usize = 256;
 
@@ -41,6 +43,30 @@ pub struct VectorEntry {
     /// Where its parts are.
     #[serde(flatten)]
     pub layout: VectorLayout,
+    /// Its place in the vault's clusters, if they list its rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listed: Option<u32>,
+}
+
+/// The clusters of a vault's vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterEntry {
+    /// The object's id, below `segments/`.
+    pub id: SegmentId,
+    /// Where its parts are.
+    #[serde(flatten)]
+    pub layout: ClusterLayout,
+}
+
+/// Clusters to upload.
+#[derive(Clone, Debug)]
+pub struct NewClusters {
+    /// The object.
+    pub bytes: Bytes,
+    /// Where its parts are.
+    pub layout: ClusterLayout,
+    /// The objects of vectors that it lists, in order.
+    pub listed: Vec<SegmentId>,
 }
 
 /// Vectors to upload.
@@ -105,5 +131,11 @@ impl Embeddings {
 impl VectorEntry {
     pub(crate) fn is_sound(&self, dimensions: Option<u32>) -> bool {
         self.layout.is_sound() && Some(self.layout.dimensions) == dimensions && self.layout.bytes <= MAX_VECTOR_BYTES
+    }
+}
+
+impl ClusterEntry {
+    pub(crate) fn is_sound(&self, dimensions: Option<u32>) -> bool {
+        self.layout.is_sound() && Some(self.layout.dimensions) == dimensions && self.layout.bytes <= MAX_CLUSTER_BYTES
     }
 }

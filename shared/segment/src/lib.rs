@@ -8,7 +8,7 @@
 //!   frame around all sections.
 //! - [`part`]: the unit that is fetched, checked, decoded and cached; `part_ref`: names a part; `frame`: its checksum and compression.
 //! - [`text`], [`chunk`], [`record`], [`paths`], [`headings`], [`gram`], [`terms`], [`passages`], [`facts`], [`code`]: the sections.
-//! - [`vectors`]: an object of its own, with the vectors of a segment's notes.
+//! - [`vectors`]: an object of its own, with the vectors of a segment's notes; [`clusters`]: one with lists of all that are near each other.
 //! - [`postings`], `varint`, `lines`: encodings of sets, numbers and many strings; `near`: terms like a word; [`candidates()`]: combines sets of grams into matching
 //!   chunks.
 //!
@@ -19,6 +19,7 @@
 pub mod builder;
 mod candidates;
 pub mod chunk;
+pub mod clusters;
 pub mod code;
 pub mod directory;
 pub mod error;
@@ -49,6 +50,7 @@ pub mod vectors;
 
 pub use builder::{Body, Builder, Built, Document};
 pub use candidates::candidates;
+pub use clusters::{BuiltClusters, ClusterHead, ClusterLayout, ClusterList, ClusterWriter};
 pub use error::FormatError;
 pub use gram::Probe;
 pub use layout::{FORMAT_VERSION, Layout, SectionName};

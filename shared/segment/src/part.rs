@@ -6,6 +6,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use crate::chunk::Chunks;
+use crate::clusters::{self, ClusterHead, ClusterList};
 use crate::code::CodeTable;
 use crate::error::FormatError;
 use crate::facts::{
@@ -75,6 +76,10 @@ pub enum Part {
     VectorTable(VectorTable),
     /// See [`PartKind::Vectors`].
     Vectors(Bytes),
+    /// See [`PartKind::ClusterHead`].
+    ClusterHead(ClusterHead),
+    /// See [`PartKind::ClusterList`].
+    ClusterList(ClusterList),
 }
 
 impl Part {
@@ -94,7 +99,10 @@ impl Part {
             PartKind::Passages => Self::Passages(Passages::decode(bytes)?),
             PartKind::PassagePage => Self::PassagePage(PassagePage::decode(bytes)?),
             PartKind::VectorTable => Self::VectorTable(VectorTable::decode(bytes)?),
-            PartKind::Vectors => Self::Vectors(frame::open(bytes, SectionName::Vectors)?),
+            PartKind::Vectors | PartKind::Centroids => Self::Vectors(frame::open(bytes, SectionName::Vectors)?),
+            PartKind::ClusterHead => Self::ClusterHead(ClusterHead::decode(bytes)?),
+            PartKind::ClusterPage => Self::VectorTable(clusters::page(bytes)?),
+            PartKind::ClusterList => Self::ClusterList(ClusterList::decode(bytes)?),
             PartKind::Facts(section) => facts_part(section, bytes)?,
         })
     }
@@ -124,6 +132,8 @@ impl Part {
             Self::Code(table) => table.weight(),
             Self::Linked(columns) | Self::Anchors(columns) => columns.weight(),
             Self::VectorTable(table) => table.weight(),
+            Self::ClusterHead(head) => head.weight(),
+            Self::ClusterList(list) => list.weight(),
         }
     }
 }
@@ -169,6 +179,8 @@ accessors! {
     anchors: Anchors -> Anchors, Anchors;
     vector_table: VectorTable -> VectorTable, Vectors;
     vectors: Vectors -> Bytes, Vectors;
+    cluster_head: ClusterHead -> ClusterHead, Vectors;
+    cluster_list: ClusterList -> ClusterList, Vectors;
 }
 
 /// Decodes a section of facts.

@@ -35,6 +35,14 @@ pub enum PartKind {
     VectorTable,
     /// Its codes, its keys, or a page of its rows.
     Vectors,
+    /// The head of an object of [`clusters`](crate::clusters).
+    ClusterHead,
+    /// Its centroids.
+    Centroids,
+    /// A page of its documents.
+    ClusterPage,
+    /// The list of a cluster.
+    ClusterList,
     /// A section of [`facts`](crate::facts).
     Facts(SectionName),
 }
@@ -53,5 +61,11 @@ impl PartKind {
     #[must_use]
     pub const fn is_of_vectors(self) -> bool {
         matches!(self, Self::VectorTable | Self::Vectors)
+    }
+
+    /// Whether it is in the object of the vault's clusters, not in that of a segment.
+    #[must_use]
+    pub const fn is_of_clusters(self) -> bool {
+        matches!(self, Self::ClusterHead | Self::Centroids | Self::ClusterPage | Self::ClusterList)
     }
 }

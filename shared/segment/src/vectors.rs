@@ -65,7 +65,7 @@ const fn code_bytes(dimensions: u32) -> u64 {
     dimensions.div_ceil(8) as u64
 }
 
-const fn row_bytes(dimensions: u32) -> u64 {
+pub(crate) const fn row_bytes(dimensions: u32) -> u64 {
     dimensions as u64 + 4
 }
 
@@ -129,6 +129,11 @@ impl VectorLayout {
         (0..self.rows).step_by(PAGE as usize).map(|row| self.row(row).0).collect()
     }
 
+    /// The rows of a page, in order.
+    pub fn rows_of<'p>(&self, page: &'p Bytes) -> impl Iterator<Item = &'p [u8]> + use<'p> {
+        page.chunks_exact(row_bytes(self.dimensions) as usize)
+    }
+
     /// The bytes of the code of row `row` in those of all.
     #[must_use]
     pub fn code_of(&self, row: u32) -> Range<usize> {
@@ -153,27 +158,42 @@ impl VectorTable {
         let damaged = || FormatError::damaged(SectionName::Vectors, "the content of the table is inconsistent");
         let table = frame::unpack(part, SectionName::Vectors, MAX_TABLE_BYTES)?;
         let mut rest = table.as_slice();
-        let mut number = || varint::read(&mut rest).and_then(|number| u32::try_from(number).ok()).ok_or_else(damaged);
-        let documents = number()?;
-        if documents as usize > table.len() {
-            return Err(damaged());
-        }
-        let mut made =
-            Self { starts: Vec::with_capacity(documents as usize + 1), waits: Vec::new(), lines: Vec::new() };
-        made.starts.push(0);
-        for _ in 0..documents {
+        let documents = varint::read(&mut rest).ok_or_else(damaged)?;
+        Self::of_documents(0, rest).filter(|made| u64::from(made.documents()) == documents).ok_or_else(damaged)
+    }
+
+    /// The documents that `rest` has, of which the first one's first row is `first`.
+    pub(crate) fn of_documents(first: u32, mut rest: &[u8]) -> Option<Self> {
+        let mut made = Self { starts: vec![first], waits: Vec::new(), lines: Vec::new() };
+        while !rest.is_empty() {
+            let mut number = || varint::read(&mut rest).and_then(|number| u32::try_from(number).ok());
             let state = number()?;
             made.waits.push(state == 0);
             let mut line = 0u32;
             for _ in 1..state {
-                line = line.checked_add(number()?).ok_or_else(damaged)?;
+                line = line.checked_add(number()?)?;
                 let lines = number()?;
                 made.lines.push((line, lines));
-                line = line.checked_add(lines).ok_or_else(damaged)?;
+                line = line.checked_add(lines)?;
             }
-            made.starts.push(made.lines.len() as u32);
+            made.starts.push(first.checked_add(u32::try_from(made.lines.len()).ok()?)?);
         }
-        if rest.is_empty() { Ok(made) } else { Err(damaged()) }
+        Some(made)
+    }
+
+    /// Appends these documents, as they were read.
+    pub(crate) fn write(&self, documents: Range<u32>, out: &mut Vec<u8>) {
+        for document in documents {
+            let rows = self.rows(document);
+            let count = if self.waits(document) { 0 } else { u64::from(rows.end - rows.start) + 1 };
+            varint::write(out, count);
+            let mut end = 0;
+            for (line, lines) in rows.filter_map(|row| self.lines(row)) {
+                varint::write(out, u64::from(line.saturating_sub(end)));
+                varint::write(out, u64::from(lines));
+                end = line.saturating_add(lines);
+            }
+        }
     }
 
     /// The number of documents.
@@ -210,7 +230,8 @@ impl VectorTable {
     /// The first line of a row's passage, counted from 0, and its number of lines.
     #[must_use]
     pub fn lines(&self, row: u32) -> Option<(u32, u32)> {
-        self.lines.get(row as usize).copied()
+        let first = self.starts.first().copied().unwrap_or(0);
+        self.lines.get(row.checked_sub(first)? as usize).copied()
     }
 
     pub(crate) fn weight(&self) -> usize {

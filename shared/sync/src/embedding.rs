@@ -32,6 +32,8 @@ pub struct Embedder {
     pub time: Timestamp,
     /// The folder where vectors are kept that cost money or time, until they are committed.
     pub state: Option<PathBuf>,
+    /// The number of vectors from which on they are clustered.
+    pub clustered_from: u64,
 }
 
 /// The model by which a configuration wants notes to be found.
@@ -84,7 +86,8 @@ pub(crate) async fn embed_waiting(
     };
     let is_same = now.is_some_and(|now| now.id == embeddings.id);
     if is_same && !newest.waits_for_vectors() {
-        return Ok(Default::default());
+        let generation = embedder.cluster(mirror, newest).await;
+        return Ok((Embedded { generation, ..Embedded::default() }, None));
     }
     let (embedded, failure) = embedder.embed(mirror, &embeddings, &*model, progress).await?;
     Ok((embedded, failure.map(|error| error.to_string())))
@@ -111,14 +114,27 @@ impl Embedder {
         let dimensions = embeddings.dimensions as usize;
         let known = kept.as_deref().map(|path| read(path, dimensions)).unwrap_or_default();
         let keeper = Keeper { progress, file: Mutex::new(kept.as_deref().and_then(|path| open(path, dimensions))) };
-        let (embedded, failure) = mirror.embed_lacking(&self.info(), embeddings, model, known, &keeper).await?;
+        let (mut embedded, failure) = mirror.embed_lacking(&self.info(), embeddings, model, known, &keeper).await?;
         if let Some(path) = kept.filter(|_| failure.is_none())
             && let Err(error) = fs::remove_file(&path)
             && error.kind() != std::io::ErrorKind::NotFound
         {
             tracing::warn!(%error, "vectors that are committed could not be removed from the state");
         }
+        if embedded.generation.is_some() {
+            let clustered = self.cluster(mirror, &*mirror.head().await?).await;
+            embedded.generation = clustered.or(embedded.generation);
+        }
         Ok((embedded, failure))
+    }
+
+    /// Clusters the vectors if that is due, and returns the new generation. They are found without, so a failure is only told.
+    async fn cluster(&self, mirror: &Mirror, newest: &Snapshot) -> Option<u64> {
+        if !newest.clusters_are_due(self.clustered_from) {
+            return None;
+        }
+        let clustered = mirror.cluster_vectors(&self.info(), self.clustered_from).await;
+        clustered.inspect_err(|error| tracing::warn!(%error, "vectors could not be clustered")).ok().flatten()
     }
 
     /// Drops all vectors of a mirror.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atlas_mirror::embedding::Embedded;
-use atlas_mirror::{Mirror, MirrorError, Snapshot};
+use atlas_mirror::{CLUSTERED_FROM, Mirror, MirrorError, Snapshot};
 
 use crate::attachment_texts;
 use crate::blocking::blocking;
@@ -244,7 +244,12 @@ async fn embed(
     after: &Snapshot,
     progress: &dyn Progress,
 ) -> Result<(Embedded, Option<String>), SyncError> {
-    let embedder = Embedder { author: options.author.clone(), time: options.began, state: Some(options.state.clone()) };
+    let embedder = Embedder {
+        author: options.author.clone(),
+        time: options.began,
+        state: Some(options.state.clone()),
+        clustered_from: CLUSTERED_FROM,
+    };
     embedding::embed_waiting(mirror, after, &embedder, options.embeddings.as_ref(), progress).await
 }
 

@@ -6,7 +6,7 @@
 //!   text to look at; `pattern`: what matches there
 //! - `ranking`: pages of notes; `scores`: how they rank; `ranked`: the best of them in order; `closer`: how the best do; `anchors`: what links say of them; `expression`: what words are looked for; `properties`: conditions on these; `lists`: what the
 //!   index has of them; `language`: which words have one stem; `snippet`: what is shown of a note; `sieve`: which words of its text are looked up
-//! - `meaning`: the vector of a query; `nearest`: the passages near it; `fused`: notes by words and meaning; `chunks`: passages as results
+//! - `meaning`: the vector of a query; `nearest`: the passages near it, by `clustered` where all are too many, and `near`, what comes into question; `fused`: notes by words and meaning; `chunks`: passages as results
 //! - `surroundings`: the lines beside one, and its page
 //! - `filter`: which paths are looked at
 //! - [`search_text`], by `relevance`, [`search_regex`], by `lines`; [`search_jsonlogic`]; [`search_vault`], which chooses among them: as obsidian-tc has them; [`search_semantic`], and [`find_similar`] notes
@@ -14,6 +14,7 @@
 mod anchors;
 pub(crate) mod chunks;
 pub(crate) mod closer;
+mod clustered;
 pub(crate) mod common_words;
 mod engine;
 pub(crate) mod expression;
@@ -25,6 +26,7 @@ mod lines;
 pub(crate) mod lists;
 mod matching;
 pub(crate) mod meaning;
+pub(crate) mod near;
 pub(crate) mod nearest;
 mod page;
 mod pattern;

@@ -10,7 +10,7 @@ use atlas_embeddings::storable::Storable;
 use atlas_embeddings::{ModelError, Purpose, StaticModel};
 use atlas_mirror::embedding::StoreModel;
 use atlas_mirror::models::MAX_MODEL_BYTES;
-use atlas_mirror::{Mirror, StoredModelInfo};
+use atlas_mirror::{CLUSTERED_FROM, Mirror, StoredModelInfo};
 use atlas_provider::beginning;
 use atlas_sync::{Embedder, Progress};
 use clap::{Args, Subcommand};
@@ -86,6 +86,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
                 author: author(),
                 time: Timestamp::now(),
                 state: place.recorded_state().filter(|state| state.is_dir()),
+                clustered_from: CLUSTERED_FROM,
             };
             let model = read(&folder, &prefixes)?;
             let phases = Phases::over(bar::start(false));
@@ -232,7 +233,8 @@ async fn remove(mirror: &Mirror, name: &str) -> Outcome {
     };
     let head = mirror.head().await?;
     if head.manifest().embeddings.as_ref().is_some_and(|used| used.id == info.id) {
-        let embedder = Embedder { author: author(), time: Timestamp::now(), state: None };
+        let embedder =
+            Embedder { author: author(), time: Timestamp::now(), state: None, clustered_from: CLUSTERED_FROM };
         embedder.drop_vectors(mirror).await?;
     }
     mirror.remove_model(&info.id).await?;

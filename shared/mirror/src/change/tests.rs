@@ -40,7 +40,7 @@ fn state() -> State {
     let dead = Tombstones::Inline(DocumentSet::from_iter([7]));
     let ids = [(1, Tombstones::none()), (2, dead), (3, Tombstones::none())];
     let segments = ids.into_iter().map(|(id, deleted)| (Id::from_u128(id), deleted, None)).collect();
-    let uploaded = UploadedObjects { segments, deleted: Vec::new(), vectors: Vec::new() };
+    let uploaded = UploadedObjects { segments, deleted: Vec::new(), vectors: Vec::new(), clusters: None };
     let manifest = next_manifest(&vault, None, &info(), &derived, uploaded, Id::from_u128(9)).unwrap();
     let bytes = manifest.encode().unwrap();
     State::new(manifest, &bytes)
@@ -54,7 +54,7 @@ fn drop_of(id: u128, deleted: u32) -> DroppedSegment {
 fn the_first_manifest_begins_a_lineage_and_the_next_carries_it() {
     let first = state();
     assert_eq!((first.manifest.generation, first.manifest.parent), (1, None));
-    let uploaded = UploadedObjects { segments: Vec::new(), deleted: Vec::new(), vectors: Vec::new() };
+    let uploaded = UploadedObjects { segments: Vec::new(), deleted: Vec::new(), vectors: Vec::new(), clusters: None };
     let derived = Derived::default();
     let vault = "main".parse().unwrap();
     let second = next_manifest(&vault, Some(&first), &info(), &derived, uploaded, Id::from_u128(9)).unwrap();
@@ -78,7 +78,7 @@ fn what_was_merged_stands_where_its_inputs_stood() {
     let derived = Derived { segments: vec![segment], dropped, ..Derived::default() };
     assert_eq!(check(Some(&state.manifest), &derived), Ok(Vec::new()));
     let segments = vec![(Id::from_u128(4), Tombstones::none(), None)];
-    let uploaded = UploadedObjects { segments, deleted: Vec::new(), vectors: Vec::new() };
+    let uploaded = UploadedObjects { segments, deleted: Vec::new(), vectors: Vec::new(), clusters: None };
     let vault = "main".parse().unwrap();
     let next = next_manifest(&vault, Some(&state), &info(), &derived, uploaded, Id::from_u128(9)).unwrap();
     let segments: Vec<_> = next.segments.iter().map(|entry| (entry.id, entry.generation, entry.bytes)).collect();

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::tombstones::{DocumentSet, StoredTombstones};
-use crate::vectors::{Embeddings, VectorEntry};
-use atlas_segment::{VectorLayout, VectorWriter};
+use crate::vectors::{ClusterEntry, Embeddings, VectorEntry};
+use atlas_segment::{ClusterLayout, VectorLayout, VectorWriter};
 
 fn layouts() -> impl Strategy<Value = Layout> {
     (1..5000u32, 0..1000u64, 0..1000u64, "\\PC{0,20}").prop_map(|(documents, offset, length, first)| Layout {
@@ -62,6 +62,7 @@ fn manifests() -> impl Strategy<Value = Manifest> {
             Manifest {
                 format: 1,
                 embeddings: None,
+                clusters: None,
                 vault: "main".parse().unwrap(),
                 lineage: Id::from_u128(lineage),
                 generation: 7,
@@ -90,6 +91,7 @@ fn manifest() -> Manifest {
     Manifest {
         format: 1,
         embeddings: None,
+        clusters: None,
         vault: "main".parse().unwrap(),
         lineage: Id::from_u128(1),
         generation: 1,
@@ -203,18 +205,26 @@ fn vectors_make_a_manifest_one_that_older_programs_do_not_extend() {
     let mut writer = VectorWriter::new(8);
     writer.push(Some(&[]));
     let layout = writer.finish().unwrap().unwrap().layout;
-    let own = VectorEntry { id: Id::from_u128(5), layout };
+    let own = VectorEntry { id: Id::from_u128(5), layout, listed: None };
     let vectors = Some(own);
     let segments = |vectors| vec![SegmentEntry { vectors, ..entry(1) }];
     let sound = Manifest { segments: segments(vectors), ..with.clone() };
     assert_eq!(Manifest::decode(&sound.encode().unwrap()), Ok(sound.clone()));
     let other = VectorEntry { layout: VectorLayout { dimensions: 9, ..layout }, ..own };
+    let layout = ClusterLayout { bytes: 200, dimensions: 8, clusters: 2, rows: 0, head: 40 };
+    let clusters = |layout| Some(ClusterEntry { id: Id::from_u128(6), layout });
+    let clustered = Manifest { clusters: clusters(layout), ..sound.clone() };
+    assert_eq!(Manifest::decode(&clustered.encode().unwrap()), Ok(clustered.clone()));
+    assert_eq!(Manifest { clusters: None, ..clustered.clone() }, sound, "older programs leave them out");
     for refused in [
         Manifest { format: 1, ..with.clone() },
         Manifest { format: 2, ..manifest() },
         Manifest { segments: segments(vectors), ..manifest() },
         Manifest { segments: segments(Some(other)), ..with.clone() },
         Manifest { embeddings: Some(Embeddings { dimensions: 0, ..model }), ..with },
+        Manifest { clusters: clusters(ClusterLayout { dimensions: 9, ..layout }), ..clustered.clone() },
+        Manifest { clusters: clusters(ClusterLayout { clusters: 99, ..layout }), ..clustered.clone() },
+        Manifest { embeddings: None, format: 1, segments: segments(None), ..clustered },
     ] {
         assert!(refused.encode().is_err(), "{refused:?}");
         let bytes = sealed(serde_json::to_vec(&refused).unwrap());

@@ -1,13 +1,16 @@
 //! The index of a snapshot: the sections of every segment that a query needs, fetched in one wave.
 
 mod blocks;
+mod records;
+mod vectors;
 mod wave;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use atlas_access::acl::is_closed_path;
+use atlas_mirror::ClusterEntry;
 use atlas_mirror::Snapshot;
 use atlas_segment::candidates;
 use atlas_segment::chunk::Chunks;
@@ -15,17 +18,18 @@ use atlas_segment::facts::{Anchors, Linked};
 use atlas_segment::headings::Headings;
 use atlas_segment::passages::Passages;
 use atlas_segment::paths::{Names, Paths};
-use atlas_segment::record::RecordPage;
 use atlas_segment::terms::Terms;
 use atlas_segment::text::TextBlocks;
-use atlas_segment::{Layout, Part, PartRef, Probe, Record, SectionName, TextSpan, VectorLayout, VectorTable};
+use atlas_segment::{Layout, Part, PartRef, Probe, SectionName, TextSpan};
 use bytes::Bytes;
 use futures::future::{TryFutureExt as _, try_join};
 
 pub use crate::read::index::blocks::{Blocks, FetchedBlocks};
+pub use crate::read::index::vectors::{Clusters, Vectors};
+use crate::read::index::vectors::{OfClusters, OfSegment};
 pub use crate::read::index::wave::{Fetched, Slot, Wave};
 
-use crate::error::{Error, Reason};
+use crate::error::{Code, Error, Reason};
 use crate::read::prefetched::Prefetched;
 use crate::read::view::View;
 
@@ -51,7 +55,7 @@ pub struct Want<'a> {
     pub passages: bool,
     /// The links and their words, where there are tables of them.
     pub links: bool,
-    /// The codes of vectors, where there are vectors.
+    /// The codes of vectors, where there are vectors; of those in clusters what says where their lists are.
     pub vectors: bool,
     /// All postings of terms too, if they are small and nothing is cached: for queries with more waves to come.
     pub postings: bool,
@@ -65,6 +69,7 @@ pub struct Want<'a> {
 pub struct Index {
     view: View,
     segments: Vec<Segment>,
+    clusters: Option<OfClusters<Arc<Part>>>,
     near: Vec<Prefetched>,
 }
 
@@ -84,7 +89,7 @@ struct Segment<P = Arc<Part>> {
     passages: Option<P>,
     linked: Option<P>,
     anchors: Option<P>,
-    vectors: Option<[P; 2]>,
+    vectors: Option<OfSegment<P>>,
     gram_pages: Vec<P>,
     record_pages: Vec<(P, u32)>,
 }
@@ -102,10 +107,7 @@ impl Segment<Slot> {
             passages: self.passages.map(get).transpose()?,
             linked: self.linked.map(get).transpose()?,
             anchors: self.anchors.map(get).transpose()?,
-            vectors: match self.vectors {
-                Some([table, codes]) => Some([get(table)?, get(codes)?]),
-                None => None,
-            },
+            vectors: self.vectors.map(|of| of.get(fetched)).transpose()?,
             gram_pages: self.gram_pages.into_iter().map(get).collect::<Result<_, _>>()?,
             record_pages: self
                 .record_pages
@@ -139,8 +141,22 @@ impl Index {
 
     /// Fetches the sections in `want` of the index of `view`, in one wave.
     pub async fn fetch(view: View, want: Want<'_>) -> Result<Self, Error> {
+        let clusters = view.snapshot().manifest().clusters.filter(|_| want.vectors);
+        match Self::fetch_with(view.clone(), want, clusters).await {
+            // They only save reading.
+            Err(error) if clusters.is_some() && matches!(error.code, Code::Internal | Code::Unavailable) => {
+                tracing::warn!(error = error.internal, "vectors are read without their clusters");
+                Self::fetch_with(view, want, None).await
+            }
+            fetched => fetched,
+        }
+    }
+
+    async fn fetch_with(view: View, want: Want<'_>, clusters: Option<ClusterEntry>) -> Result<Self, Error> {
         let snapshot = view.snapshot();
         let mut wave = Wave::default();
+        let has_clusters = clusters.is_some();
+        let clusters = clusters.map(|entry| OfClusters::plan(&mut wave, entry));
         let mut plans = Vec::new();
         let mut near: Vec<(usize, Range<u64>)> = Vec::new();
         for (segment, entry) in snapshot.segments().iter().enumerate() {
@@ -174,7 +190,7 @@ impl Index {
                 vectors: entry
                     .vectors
                     .filter(|_| want.vectors)
-                    .map(|of| [add(of.layout.table()), add(of.layout.codes())]),
+                    .map(|of| OfSegment::plan(&mut wave, segment, of, has_clusters)),
                 gram_pages: gram_pages.into_values().collect(),
                 record_pages,
             });
@@ -185,7 +201,8 @@ impl Index {
         let (fetched, bytes) = try_join(wave.fetch(snapshot), snapshot.fetch(&near).map_err(Error::from)).await?;
         let segments = plans.into_iter().map(|plan| plan.get(&fetched)).collect::<Result<_, _>>()?;
         let near = near.into_iter().zip(bytes).map(|((segment, range), bytes)| Prefetched { segment, range, bytes });
-        Ok(Self { near: near.collect(), view, segments })
+        let clusters = clusters.map(|of| of.get(&fetched)).transpose()?;
+        Ok(Self { near: near.collect(), view, segments, clusters })
     }
 
     /// The snapshot, including documents that the caller may not read.
@@ -199,9 +216,7 @@ impl Index {
     }
 
     fn segment(&self, index: usize) -> Result<&Segment, Error> {
-        self.segments
-            .get(index)
-            .ok_or_else(|| Error::new(crate::Code::Internal, Reason::Internal, "a segment is missing"))
+        self.segments.get(index).ok_or_else(|| Error::new(Code::Internal, Reason::Internal, "a segment is missing"))
     }
 
     /// The layout of a segment.
@@ -209,7 +224,7 @@ impl Index {
         let entry = self.view.snapshot().segments().get(segment);
         entry
             .map(|entry| &entry.layout)
-            .ok_or_else(|| Error::new(crate::Code::Internal, Reason::Internal, "a segment is missing"))
+            .ok_or_else(|| Error::new(Code::Internal, Reason::Internal, "a segment is missing"))
     }
 
     /// The paths of a segment.
@@ -245,13 +260,6 @@ impl Index {
     /// The words of links' texts, if they were fetched and the segment says them.
     pub fn anchors(&self, segment: usize) -> Result<Option<&Anchors>, Error> {
         Ok(self.segment(segment)?.anchors.as_deref().map(Part::anchors).transpose()?)
-    }
-
-    /// The vectors of a segment, if their codes were fetched and it has some: which rows are whose, the codes, and where the rows are.
-    pub fn vectors(&self, segment: usize) -> Result<Option<(&VectorTable, &Bytes, VectorLayout)>, Error> {
-        let entry = self.view.snapshot().segments().get(segment).and_then(|entry| entry.vectors);
-        let parts = self.segment(segment)?.vectors.as_ref().zip(entry);
-        parts.map(|([table, codes], entry)| Ok((table.vector_table()?, codes.vectors()?, entry.layout))).transpose()
     }
 
     /// The table of chunks of a segment, if it was fetched.
@@ -326,32 +334,6 @@ impl Index {
         Ok(self.chunks(document.segment)?.text(document.document).unwrap_or_default())
     }
 
-    /// The fetched record pages of `segment` and the id of each one's first document.
-    pub fn record_pages(
-        &self,
-        segment: usize,
-    ) -> Result<impl Iterator<Item = Result<(&RecordPage, u32), Error>>, Error> {
-        let pages = self.segment(segment)?.record_pages.iter();
-        Ok(pages.map(|(page, first)| Ok((page.record_page()?, *first))))
-    }
-
-    /// The records of `documents`, in one wave.
-    pub async fn records(&self, documents: &[DocumentRef]) -> Result<Vec<Record>, Error> {
-        let missing = || Error::new(crate::Code::Internal, Reason::Internal, "a record is missing");
-        let mut wave = Wave::default();
-        let mut slots = HashMap::new();
-        let mut places = Vec::with_capacity(documents.len());
-        for DocumentRef { segment, document } in documents.iter().copied() {
-            let path = self.path(DocumentRef { segment, document })?;
-            let (page, first) = self.layout(segment)?.record_page(&path)?.ok_or_else(missing)?;
-            let slot = *slots.entry((segment, page.range.start)).or_insert_with(|| wave.add(segment, page));
-            places.push((slot, document.checked_sub(first).ok_or_else(missing)?));
-        }
-        let fetched = self.load(wave).await?;
-        let record = |(slot, index): (Slot, u32)| Ok(fetched.get(slot)?.record_page()?.get(index as usize)?);
-        places.into_iter().map(record).collect()
-    }
-
     /// Fetches the parts of a wave.
     pub async fn load(&self, wave: Wave) -> Result<Fetched, Error> {
         let held: Vec<Option<Arc<Part>>> =
@@ -363,7 +345,7 @@ impl Index {
 
     /// A part that was prefetched.
     fn held(&self, segment: usize, part: &PartRef) -> Result<Option<Arc<Part>>, Error> {
-        let near = self.near.iter().find(|near| near.segment == segment);
+        let near = self.near.iter().find(|near| near.segment == segment && !part.kind.is_of_vectors());
         near.map_or(Ok(None), |near| near.part(self.view.snapshot(), part))
     }
 
@@ -404,5 +386,5 @@ impl Index {
 
 /// A part that this query requested.
 fn wanted(part: &Option<Arc<Part>>) -> Result<&Part, Error> {
-    part.as_deref().ok_or_else(|| Error::new(crate::Code::Internal, Reason::Internal, "a part was not fetched"))
+    part.as_deref().ok_or_else(|| Error::new(Code::Internal, Reason::Internal, "a part was not fetched"))
 }

@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::search::chunks::{chunk_id, contents};
 use crate::search::meaning::{embed, no_model};
-use crate::search::nearest::{Near, nearest, waiting};
+use crate::search::near::Near;
+use crate::search::nearest::{nearest, nearest_of, waiting};
 use crate::search::search_semantic::rounded;
 
 /// Passages that are found directly.
@@ -208,7 +209,9 @@ async fn expansion(
     if reached.is_empty() {
         return Ok(Vec::new());
     }
-    let near = nearest(graph.index(), vector, &[], |document| Ok(reached.contains_key(&document))).await?;
+    let mut documents: Vec<DocumentRef> = reached.keys().copied().collect();
+    documents.sort_unstable();
+    let near = nearest_of(graph.index(), vector, &documents).await?;
     let mut known = HashSet::new();
     let best = near.into_iter().filter(|near| near.similarity >= LEAST && known.insert(near.document));
     Ok(best.take(MAX_EXPANSION).filter_map(|near| Some((near, *reached.get(&near.document)?))).collect())

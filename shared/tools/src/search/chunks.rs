@@ -4,7 +4,7 @@ use atlas_ops::error::Error;
 use atlas_ops::read::index::{DocumentRef, Index};
 use atlas_segment::text::decoded;
 
-use crate::search::nearest::Near;
+use crate::search::near::Near;
 
 /// Most bytes of a passage that is shown.
 const MAX_BYTES: usize = 4_096;

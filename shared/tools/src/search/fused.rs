@@ -6,7 +6,7 @@ use atlas_ops::error::Error;
 use atlas_ops::read::index::{DocumentRef, Index};
 
 use crate::search::closer::Close;
-use crate::search::nearest::Near;
+use crate::search::near::Near;
 use crate::search::scores::NONE;
 
 /// The part of a score that is by meaning.

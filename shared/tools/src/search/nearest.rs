@@ -1,39 +1,14 @@
-//! The passages that are nearest to a vector: by their codes all, and of the notes with the best ones by their rows.
+//! The passages that are nearest to a vector: by their codes, and of the notes with the best ones by their rows. All codes are compared,
+//! or, where there are clusters, those in the lists of the nearest ones.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::HashSet;
 
 use atlas_embeddings::Vector;
 use atlas_ops::error::Error;
-use atlas_ops::read::index::{DocumentRef, Index, Wave};
+use atlas_ops::read::index::{DocumentRef, Index};
 
-/// Notes whose rows are looked at: those with the nearest codes, and more only if they are as near.
-pub(crate) const POOL: usize = 128;
-/// Rows of a note that are looked at.
-const ROWS: usize = 3;
-
-/// A passage near a vector.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Near {
-    /// Its note.
-    pub(crate) document: DocumentRef,
-    /// The cosine of the angle to the vector.
-    pub(crate) similarity: f32,
-    /// Its first line, counted from 0, and its number of lines.
-    pub(crate) lines: (u32, u32),
-}
-
-/// A note, and its rows with the nearest codes, each with the number of different signs.
-struct Candidate {
-    document: DocumentRef,
-    rows: Vec<(u32, u32)>,
-}
-
-impl Candidate {
-    fn distance(&self) -> u32 {
-        self.rows.first().map_or(u32::MAX, |(distance, _)| *distance)
-    }
-}
+use crate::search::clustered;
+use crate::search::near::{Candidate, Near, POOL, Rows, candidates};
 
 /// Passages of the notes nearest to `query` among those that `takes` takes, and of the notes in `also`: the nearest first, by note for
 /// equal ones. The caller sees all of them.
@@ -46,97 +21,52 @@ pub(crate) async fn nearest(
     if query.is_zero() {
         return Ok(Vec::new());
     }
-    let mut candidates = candidates(index, query, &takes)?;
+    if let Some(clusters) = index.clusters()? {
+        return clustered::nearest(index, &clusters, query, also, &takes).await;
+    }
+    let code = query.code();
+    let mut candidates = candidates(index, query, |bytes| code.distance(bytes), &takes)?;
     candidates.sort_by_key(|candidate| (candidate.distance(), candidate.document));
     let last = candidates.get(POOL - 1).map_or(u32::MAX, Candidate::distance);
     let pool = candidates.partition_point(|candidate| candidate.distance() <= last).min(2 * POOL);
     let rest = candidates.split_off(pool);
     candidates.extend(rest.into_iter().filter(|candidate| also.contains(&candidate.document)));
-    let mut wave = Wave::default();
-    let mut slots = HashMap::new();
-    let mut places = Vec::new();
-    for Candidate { document, rows } in &candidates {
-        let Some((table, _, layout)) = index.vectors(document.segment)? else { continue };
-        for (_, row) in rows {
-            let (page, range) = layout.row(*row);
-            let slot =
-                *slots.entry((document.segment, page.range.start)).or_insert_with(|| wave.add(document.segment, page));
-            places.push((*document, slot, range, table.lines(*row).unwrap_or_default()));
-        }
+    let mut rows = Rows::default();
+    for Candidate { document, rows: places } in &candidates {
+        let Some(layout) = index.vectors(document.segment)?.map(|vectors| vectors.layout) else { continue };
+        places.iter().for_each(|place| rows.add(&layout, *document, place.row, place.lines));
     }
-    let fetched = index.load(wave).await?;
-    let mut found = Vec::with_capacity(places.len());
-    for (document, slot, range, lines) in places {
-        let page = fetched.get(slot)?;
-        let similarity = page.vectors()?.get(range).map_or(0.0, |row| query.similarity(row));
-        found.push(Near { document, similarity, lines });
-    }
-    let mut paths = HashMap::new();
-    for near in &found {
-        if let Entry::Vacant(unknown) = paths.entry(near.document) {
-            unknown.insert(index.path(near.document)?);
-        }
-    }
-    found.sort_by(|one, other| {
-        let by_path = || paths.get(&one.document).cmp(&paths.get(&other.document));
-        other.similarity.total_cmp(&one.similarity).then_with(by_path).then_with(|| one.lines.cmp(&other.lines))
-    });
-    Ok(found)
+    let fetched = index.load(std::mem::take(&mut rows.wave)).await?;
+    rows.near(index, query, &fetched)
 }
 
-/// All notes that the caller sees and `takes` takes, with their nearest rows.
-fn candidates(
-    index: &Index,
-    query: &Vector,
-    takes: &impl Fn(DocumentRef) -> Result<bool, Error>,
-) -> Result<Vec<Candidate>, Error> {
-    let code = query.code();
-    let mut found = Vec::new();
-    for segment in index.segments() {
-        let Some((table, codes, layout)) = index.vectors(segment)? else { continue };
-        if layout.dimensions as usize != query.values().len() {
-            continue;
-        }
-        for document in 0..table.documents() {
-            let rows = table.rows(document);
-            let document = DocumentRef { segment, document };
-            if rows.is_empty() || !index.shows(document) || !takes(document)? {
-                continue;
-            }
-            let mut nearest: Vec<(u32, u32)> = Vec::with_capacity(ROWS + 1);
-            for row in rows {
-                let Some(bytes) = codes.get(layout.code_of(row)) else { continue };
-                let distance = code.distance(bytes);
-                if nearest.len() < ROWS || nearest.last().is_some_and(|(most, _)| distance < *most) {
-                    let at = nearest.partition_point(|(other, _)| *other <= distance);
-                    nearest.insert(at, (distance, row));
-                    nearest.truncate(ROWS);
-                }
-            }
-            found.push(Candidate { document, rows: nearest });
+/// Passages of these notes, of which the caller sees all, as of those that are found.
+pub(crate) async fn nearest_of(index: &Index, query: &Vector, documents: &[DocumentRef]) -> Result<Vec<Near>, Error> {
+    match index.clusters()? {
+        Some(_) if query.is_zero() => Ok(Vec::new()),
+        Some(clusters) => clustered::nearest_of(index, &clusters, query, documents).await,
+        None => {
+            let documents: HashSet<&DocumentRef> = documents.iter().collect();
+            nearest(index, query, &[], |document| Ok(documents.contains(&document))).await
         }
     }
-    Ok(found)
 }
 
 /// The rows of a note: its vectors, in the order of their lines.
 pub(crate) async fn vectors_of(index: &Index, document: DocumentRef) -> Result<Vec<Vector>, Error> {
-    let Some((table, _, layout)) = index.vectors(document.segment)? else { return Ok(Vec::new()) };
-    let mut wave = Wave::default();
-    let mut slots = HashMap::new();
-    let mut places = Vec::new();
-    for row in table.rows(document.document) {
-        let (page, range) = layout.row(row);
-        let slot = *slots.entry(page.range.start).or_insert_with(|| wave.add(document.segment, page));
-        places.push((slot, range));
-    }
-    let fetched = index.load(wave).await?;
-    let mut vectors = Vec::with_capacity(places.len());
-    for (slot, range) in places {
-        let page = fetched.get(slot)?;
-        vectors.extend(page.vectors()?.get(range).and_then(atlas_embeddings::vector::of_row));
-    }
-    Ok(vectors)
+    let Some(vectors) = index.vectors(document.segment)? else { return Ok(Vec::new()) };
+    let places = match (vectors.table, index.clusters()?) {
+        (Some(table), _) => table.rows(document.document).collect(),
+        (None, Some(clusters)) => {
+            let pages = clustered::passages(index, &clusters, &[document]).await?;
+            pages.into_iter().flat_map(|(_, rows)| rows).map(|(row, _)| row).collect()
+        }
+        (None, None) => Vec::new(),
+    };
+    let mut rows = Rows::default();
+    places.into_iter().for_each(|row| rows.add(&vectors.layout, document, row, (0, 0)));
+    let fetched = index.load(std::mem::take(&mut rows.wave)).await?;
+    rows.vectors(&fetched)
 }
 
 /// The notes that wait for their vectors, among those that the caller sees.
@@ -144,11 +74,11 @@ pub(crate) fn waiting(index: &Index) -> Result<u64, Error> {
     let mut count = 0;
     for segment in index.segments() {
         let vectors = index.vectors(segment)?;
-        if vectors.is_some_and(|(_, _, layout)| layout.waiting == 0) {
+        if vectors.is_some_and(|vectors| vectors.layout.waiting == 0) {
             continue;
         }
         for document in 0..index.layout(segment)?.documents {
-            let waits = vectors.is_none_or(|(table, ..)| table.waits(document));
+            let waits = vectors.and_then(|vectors| vectors.table).is_none_or(|table| table.waits(document));
             let document = DocumentRef { segment, document };
             if waits && index.shows(document) && index.path(document)?.ends_with(".md") {
                 count += 1;

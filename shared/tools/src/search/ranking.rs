@@ -79,13 +79,18 @@ async fn page_of(view: View, request: &Request<'_>, cursor: Option<&Cursor>, vec
         Want { names: true, headings: true, terms: true, passages: true, links: true, vectors, ..Want::default() };
     let meaning = OptionFuture::from(request.meaning.as_ref().map(|asked| asked.vector(&snapshot, was_meant)));
     let meaning = meaning.map(Option::transpose);
-    let (index, meaning) = match unread && request.meaning.is_some() {
-        true => (Index::fetch(view.clone(), want).await?, Some(Meaning::None(UNREAD.to_owned()))),
-        false => try_join(Index::fetch(view.clone(), want), meaning).await?,
+    let expression = &request.expression;
+    // The question's vector takes as long as its words.
+    let words = async {
+        let index = Index::fetch(view.clone(), want).await?;
+        let lists = Lists::fetch(&index, expression).await?;
+        Ok((index, lists))
+    };
+    let ((index, lists), meaning) = match unread && request.meaning.is_some() {
+        true => (words.await?, Some(Meaning::None(UNREAD.to_owned()))),
+        false => try_join(words, meaning).await?,
     };
     let is_alone = request.meaning.as_ref().is_some_and(|asked| asked.is_alone);
-    let expression = &request.expression;
-    let lists = Lists::fetch(&index, expression).await?;
     let scores = Scores::new(&index, &lists)?;
     let mut words = if is_alone { Vec::new() } else { scores.by_segment(expression)? };
     properties::keep(request.context, view, &expression.properties, &mut words, NONE).await?;

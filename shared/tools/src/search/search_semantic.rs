@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use super::chunks::{chunk_id, contents};
 use super::filter::Filter;
 use super::meaning::{embed, no_model};
-use super::nearest::{Near, nearest, waiting};
+use super::near::Near;
+use super::nearest::{nearest, waiting};
 
 /// Finds passages by meaning.
 pub struct SearchSemantic;
