@@ -34,7 +34,7 @@ impl Snapshot {
         let listed: u64 = vectors().filter(|of| of.listed.is_some()).map(|of| u64::from(of.layout.rows)).sum();
         let unlisted = rows - listed;
         // All codes of what is in no list are read by each query.
-        unlisted > (rows + bound.saturating_mul(4)) / 64 || clusters.layout.rows > listed.saturating_mul(2)
+        unlisted > (rows + bound.saturating_mul(8)) / 128 || clusters.layout.rows > listed.saturating_mul(2)
     }
 }
 

@@ -58,7 +58,10 @@ impl ChangeSet for Purging<'_> {
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Vec<String>>, MirrorError> {
         // A vault without a generation has nothing to purge.
         let Some(head) = head else { return Ok(Attempt::nothing(Vec::new())) };
-        let mut derived = Derived { totals: head.manifest().totals, ends_history: true, ..Derived::default() };
+        // The lists of clusters have codes of what was replaced, too.
+        let clusters = head.manifest().clusters.map(|_| None);
+        let mut derived =
+            Derived { totals: head.manifest().totals, ends_history: true, clusters, ..Derived::default() };
         let mut removed = BTreeSet::new();
         let mut without = Vec::new();
         for Purge { path, .. } in self.0.iter().filter(|purge| !purge.keeps_newest) {

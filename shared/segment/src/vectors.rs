@@ -129,6 +129,12 @@ impl VectorLayout {
         (0..self.rows).step_by(PAGE as usize).map(|row| self.row(row).0).collect()
     }
 
+    /// Bytes of a whole page of rows.
+    #[must_use]
+    pub const fn page_bytes(&self) -> u64 {
+        PAGE as u64 * row_bytes(self.dimensions) + CHECKSUM
+    }
+
     /// The rows of a page, in order.
     pub fn rows_of<'p>(&self, page: &'p Bytes) -> impl Iterator<Item = &'p [u8]> + use<'p> {
         page.chunks_exact(row_bytes(self.dimensions) as usize)

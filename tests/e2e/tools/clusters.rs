@@ -8,10 +8,12 @@ use std::time::Duration;
 use atlas_embeddings::StaticModel;
 use atlas_mirror::change::CommitInfo;
 use atlas_mirror::collect::Retention;
+use atlas_mirror::purge::Purge;
 use atlas_mirror::{Mirror, Options, PartCache, Store, StoreOptions};
 use atlas_sync::{SyncOptions, sync};
 use atlas_testkit::CountingStore;
 use atlas_testkit::time::minute;
+use atlas_vault::VaultPath;
 use jiff::Timestamp;
 use object_store::memory::InMemory;
 use object_store::path::Path;
@@ -257,5 +259,11 @@ async fn without_their_object_all_codes_are_read_and_a_repair_forgets_them() {
     let head = mirror.head().await.unwrap();
     assert!(head.manifest().clusters.is_none() && head.clusters_are_due(BOUND));
     mirror.cluster_vectors(&info(), BOUND).await.unwrap().unwrap();
-    assert_eq!(mirror.inspect(&*mirror.head().await.unwrap(), false).await.unwrap().flaws, []);
+    let head = mirror.head().await.unwrap();
+    assert_eq!(mirror.inspect(&head, false).await.unwrap().flaws, []);
+    // Lists have the codes of what is purged.
+    let purged = mirror.keys().segment(head.manifest().clusters.unwrap().id);
+    let note = Purge { path: VaultPath::parse("3/0003.md").unwrap(), keeps_newest: false };
+    mirror.purge(&info(), &[note]).await.unwrap();
+    assert!(mirror.head().await.unwrap().manifest().clusters.is_none() && objects.head(&purged).await.is_err());
 }

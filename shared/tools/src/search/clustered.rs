@@ -100,7 +100,7 @@ pub(super) async fn nearest(
         if whole.contains(document) {
             continue;
         }
-        let most = (PAGE_BYTES / (64 * u64::from(layout.dimensions + 4))).clamp(*PAGES.start(), *PAGES.end()) as usize;
+        let most = (PAGE_BYTES / layout.page_bytes()).clamp(*PAGES.start(), *PAGES.end()) as usize;
         for place in places {
             let is_free = rows.has(&layout, *document, place.row) || also.contains(document);
             if is_free || (at < POOL && rows.pages() < most) {
