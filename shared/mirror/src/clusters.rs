@@ -106,6 +106,8 @@ async fn sample(head: &Snapshot, rows: u64, count: usize) -> Result<Vec<Vec<u8>>
             number += 1;
         }
     }
+    // What is between the pages is not read.
+    let head = head.with_max_requests(BATCH);
     let mut sample = Vec::new();
     for (wants, layouts) in wants.chunks(BATCH).zip(layouts.chunks(BATCH)) {
         let parts = match head.load(wants).await {

@@ -43,7 +43,7 @@ fn model() -> StaticModel {
     let noise = |at: usize| drawn(at, 20_001) as f32 / 1e4 - 1.0;
     let row = |topic: usize, word: usize| {
         let of =
-            |at| noise(topic * DIMENSIONS + at) + 0.8 * noise((1 << 20) + (topic * WORDS + word) * DIMENSIONS + at);
+            |at| noise(topic * DIMENSIONS + at) + 1.6 * noise((1 << 20) + (topic * WORDS + word) * DIMENSIONS + at);
         (0..DIMENSIONS).map(of).collect()
     };
     let words = (0..TOPICS).flat_map(|topic| (0..WORDS).map(move |word| (topic, word)));
@@ -66,7 +66,7 @@ fn text_of(note: usize) -> String {
 }
 
 fn vault() -> BTreeMap<String, String> {
-    (0..NOTES).map(|note| (format!("{}/{note:04}.md", note % 7), text_of(note))).collect()
+    (0..NOTES).map(|note| (format!("{}/{note:04}.md", note % 17), text_of(note))).collect()
 }
 
 /// Words of one topic that no note has together.
@@ -137,8 +137,8 @@ async fn clusters_find_what_all_codes_do() {
     let clustered = all_found(&world).await;
     assert!(share(&flat, &clustered) >= 95, "{} of a hundred", share(&flat, &clustered));
     assert_eq!(clustered, all_found(&world).await);
+    // Lists are read until they have enough of a folder, or all of it.
     assert_eq!(found(&world, &queries().next().unwrap(), "3").await, of_folder);
-    // All notes of a folder are found, however far they are.
     let similar = world.ok("find_similar", json!({ "path": "3/0003.md", "limit": 5 })).await;
     assert_eq!(similar["items"].as_array().unwrap().len(), 5, "{similar}");
     let graph = world.ok("vault_graph_search", json!({ "query": queries().next().unwrap() })).await;

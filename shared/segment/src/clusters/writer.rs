@@ -146,7 +146,7 @@ impl ClusterWriter {
         bytes.extend_from_slice(&head);
         bytes.append(&mut frame::seal(self.centroids));
         bytes.extend_from_slice(&self.pages);
-        lists.iter().for_each(|list| bytes.extend_from_slice(list));
+        lists.into_iter().for_each(|list| bytes.extend_from_slice(&list));
         let layout = ClusterLayout {
             bytes: bytes.len() as u64,
             dimensions: self.dimensions,
