@@ -1,5 +1,6 @@
 //! A vault at one generation: its manifest, and parts of segments that are fetched on request.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -171,9 +172,14 @@ impl Snapshot {
             self.reader.cache.part(id, part)
         };
         let mut parts: Vec<Option<Arc<Part>>> = wants.iter().map(cached).collect();
-        let missing = || wants.iter().enumerate();
-        let missing: Vec<usize> =
-            missing().filter(|(at, _)| parts.get(*at).is_none_or(Option::is_none)).map(|(at, _)| at).collect();
+        // Many documents share a part: it is decoded once.
+        let mut first: HashMap<&(usize, PartRef), usize> = HashMap::new();
+        let mut missing: Vec<usize> = Vec::new();
+        for (at, want) in wants.iter().enumerate().filter(|(at, _)| parts.get(*at).is_none_or(Option::is_none)) {
+            if *first.entry(want).or_insert(at) == at {
+                missing.push(at);
+            }
+        }
         let spans: Vec<Span> = missing
             .iter()
             .filter_map(|at| wants.get(*at))
@@ -186,7 +192,10 @@ impl Snapshot {
                 *slot = Some(self.decode(*segment, part, &bytes)?);
             }
         }
-        Ok(parts.into_iter().flatten().collect())
+        let of_want = |(at, want): (usize, &(usize, PartRef))| {
+            parts.get(at).cloned().flatten().or_else(|| parts.get(*first.get(want)?).cloned().flatten())
+        };
+        Ok(wants.iter().enumerate().filter_map(of_want).collect())
     }
 
     /// Bytes that a load of `wants` would request from the store; 0 when all are cached.
