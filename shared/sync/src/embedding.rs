@@ -122,7 +122,8 @@ impl Embedder {
             tracing::warn!(%error, "vectors that are committed could not be removed from the state");
         }
         if embedded.generation.is_some() {
-            let clustered = self.cluster(mirror, &*mirror.head().await?).await;
+            let newest = mirror.head().await?;
+            let clustered = self.cluster(mirror, &newest).await;
             embedded.generation = clustered.or(embedded.generation);
         }
         Ok((embedded, failure))

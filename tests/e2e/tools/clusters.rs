@@ -184,7 +184,7 @@ async fn what_is_written_afterwards_is_found_at_once_and_what_is_deleted_is_not(
     assert!(!before.clusters_are_due(BOUND), "few of many are read as they are");
     assert!(before.clusters_are_due(1));
     mirror(&world).cluster_vectors(&info(), 1).await.unwrap().unwrap();
-    assert_eq!(unlisted(&*mirror(&world).head().await.unwrap()), 0);
+    assert_eq!(unlisted(&mirror(&world).head().await.unwrap()), 0);
     assert_eq!(found(&world, &query, "").await, now);
     // Another model drops them.
     models::add_model(mirror(&world), "other", &models::model(2), u64::MAX).await;
@@ -252,7 +252,7 @@ async fn without_their_object_all_codes_are_read_and_a_repair_forgets_them() {
     objects.delete(&clusters).await.unwrap();
     assert_eq!(found(&world(objects.clone()), &query, "").await, with);
     let mirror = opened(objects.clone());
-    let flaws = mirror.inspect(&*mirror.head().await.unwrap(), false).await.unwrap().flaws;
+    let flaws = mirror.inspect(&mirror.head().await.unwrap(), false).await.unwrap().flaws;
     assert_eq!(flaws.iter().map(|flaw| flaw.object.as_str()).collect::<Vec<_>>(), [clusters.as_ref()]);
     let options = SyncOptions::new(folder.path().to_owned(), state.path().to_owned(), "tests".to_owned(), minute(0));
     sync(&mirror, &SyncOptions { repair: true, ..options }, Arc::new(())).await.unwrap();
