@@ -1,6 +1,7 @@
 //! The functions' requests to the store, counted. On `ATLAS_CORPORA` when it is set, always on a generated vault.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use atlas_testkit::counting::Requests;
 use atlas_testkit::{Op, VaultBuilder};
@@ -60,6 +61,16 @@ async fn a_cold_call_takes_three_waves() {
     assert_cheap("list", &client.requests.take());
     let manifest = deployment.mirror().head().await.unwrap().manifest().encode().unwrap().len();
     assert!(manifest <= MANIFEST + 3 * MANIFEST_OF_THOUSAND, "a manifest of {manifest} bytes");
+}
+
+#[tokio::test]
+async fn what_is_wanted_twice_is_decoded_once() {
+    let head = Deployment::of_demo().await.mirror().head().await.unwrap();
+    let layout = &head.segments()[0].layout;
+    let (terms, paths) = ((0, layout.terms().unwrap()), (0, layout.paths().unwrap()));
+    let parts = head.load(&[terms.clone(), paths, terms]).await.unwrap();
+    assert!(Arc::ptr_eq(&parts[0], &parts[2]), "nothing is cached here");
+    assert!(parts[0].terms().is_ok() && parts[1].paths().is_ok());
 }
 
 #[tokio::test(start_paused = true)]
