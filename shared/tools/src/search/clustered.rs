@@ -9,7 +9,7 @@ use atlas_embeddings::estimate::Estimate;
 use atlas_ops::error::Error;
 use atlas_ops::read::index::{Clusters, DocumentRef, Index, Wave};
 
-use crate::search::near::{Candidate, Near, POOL, Place, Rows, candidates};
+use crate::search::near::{Candidate, Near, POOL, Place, ROWS, Rows, candidates};
 
 /// Lists that are read; and then twice as many each time, while too few notes are found.
 const LISTS: usize = 32;
@@ -102,8 +102,8 @@ pub(super) async fn nearest(
         }
         let most = (PAGE_BYTES / layout.page_bytes()).clamp(*PAGES.start(), *PAGES.end()) as usize;
         for place in places {
-            let is_free = rows.has(&layout, *document, place.row) || also.contains(document);
-            if is_free || (at < POOL && rows.pages() < most) {
+            let has_room = rows.pages() < most || rows.has(&layout, *document, place.row);
+            if (at < POOL && has_room) || also.contains(document) {
                 rows.add(&layout, *document, place.row, place.lines);
             }
         }
@@ -138,7 +138,15 @@ async fn of_rows(index: &Index, query: &Vector, mut rows: Rows, passages: &[Pass
         of.iter().take(ALSO_ROWS).for_each(|(row, lines)| rows.add(&vectors.layout, *document, *row, *lines));
     }
     let fetched = index.load_scattered(std::mem::take(&mut rows.wave)).await?;
-    rows.near(index, query, &fetched)
+    let mut found = rows.near(index, query, &fetched)?;
+    // Far passages of a note would lower what counts as far.
+    let mut counts: HashMap<DocumentRef, usize> = HashMap::new();
+    found.retain(|near| {
+        let count = counts.entry(near.document).or_default();
+        *count += 1;
+        *count <= ROWS
+    });
+    Ok(found)
 }
 
 /// The passages of those of `documents` that are listed.

@@ -12,7 +12,7 @@ use atlas_segment::VectorLayout;
 /// Notes whose rows are looked at: those with the nearest codes, and more only if they are as near.
 pub(crate) const POOL: usize = 128;
 /// Rows of a note that are looked at.
-const ROWS: usize = 3;
+pub(super) const ROWS: usize = 3;
 
 /// A passage near a vector.
 #[derive(Clone, Copy, Debug)]
