@@ -15,6 +15,7 @@ use crate::keys::VaultId;
 use crate::manifest::{Changes, KeyedResult, Manifest, Origin, SegmentEntry, Totals};
 use crate::snapshot::{Snapshot, State};
 use crate::tombstones::{DocumentSet, Tombstones};
+use crate::upload::UploadedSegment;
 use crate::vectors::{ClusterEntry, Embeddings, NewClusters, NewVectors, VectorEntry, format_of};
 
 /// A logical change: the new content of some paths, and the versions that they must have before.
@@ -101,8 +102,8 @@ pub struct Derived {
 /// A segment to add.
 #[derive(Clone, Debug)]
 pub struct NewSegment {
-    /// The object. Bytes that an earlier attempt of the commit uploaded are not uploaded again.
-    pub bytes: Bytes,
+    /// The object.
+    pub object: SegmentObject,
     /// Its table of contents.
     pub layout: Layout,
     /// Documents that are dead from the start: their tombstones came while the segment was merged.
@@ -113,9 +114,35 @@ pub struct NewSegment {
     pub vectors: Option<NewVectors>,
 }
 
+/// The object of a segment to add.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SegmentObject {
+    /// Bytes that the commit uploads, once for all of its attempts.
+    Bytes(Bytes),
+    /// An object that was uploaded before.
+    Uploaded(UploadedSegment),
+}
+
+impl SegmentObject {
+    /// Its size in bytes.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Uploaded(uploaded) => uploaded.bytes(),
+        }
+    }
+}
+
+impl NewSegment {
+    /// A segment with the `object` and `layout`.
+    pub const fn new(object: SegmentObject, layout: Layout) -> Self {
+        Self { object, layout, deleted: Vec::new(), replaces: 0, vectors: None }
+    }
+}
+
 impl From<Built> for NewSegment {
     fn from(built: Built) -> Self {
-        Self { bytes: built.bytes.into(), layout: built.layout, deleted: Vec::new(), replaces: 0, vectors: None }
+        Self::new(SegmentObject::Bytes(built.bytes.into()), built.layout)
     }
 }
 
@@ -195,7 +222,7 @@ pub(crate) fn check(head: Option<&Manifest>, derived: &Derived) -> Result<Vec<(u
         return Err(MirrorError::conflict("a new segment has tombstones of documents that it does not have"));
     }
     let twice =
-        |at: usize, new: &NewSegment| derived.segments.iter().skip(at + 1).any(|other| other.bytes == new.bytes);
+        |at: usize, new: &NewSegment| derived.segments.iter().skip(at + 1).any(|other| other.object == new.object);
     if derived.segments.iter().enumerate().any(|(at, new)| twice(at, new)) {
         return Err(MirrorError::conflict("a new segment is listed twice"));
     }
@@ -262,7 +289,7 @@ pub(crate) fn next_manifest(
     let added = added.map(|(new, (id, deleted, vectors))| SegmentEntry {
         id,
         generation,
-        bytes: new.bytes.len() as u64,
+        bytes: new.object.bytes(),
         layout: new.layout.clone(),
         replaces: new.replaces,
         vectors: new.vectors.as_ref().zip(vectors).and_then(|(new, id)| entry_of(new, id)),

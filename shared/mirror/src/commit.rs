@@ -14,7 +14,8 @@ use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::change::{
-    Attempt, ChangeSet, CommitInfo, CommitKey, Derived, NewSegment, UploadedObjects, check, next_manifest,
+    Attempt, ChangeSet, CommitInfo, CommitKey, Derived, NewSegment, SegmentObject, UploadedObjects, check,
+    next_manifest,
 };
 use crate::error::MirrorError;
 use crate::failure::Failure;
@@ -209,8 +210,7 @@ impl Mirror {
 
     /// Uploads what the change will probably contain.
     async fn upload_early<C: ChangeSet>(&self, attempts: &Attempts<'_, C>) -> Result<(), MirrorError> {
-        let early: Vec<_> =
-            attempts.change.early().iter().map(|new| self.upload_object(attempts, &new.bytes)).collect();
+        let early: Vec<_> = attempts.change.early().iter().map(|new| self.object_of(attempts, &new.object)).collect();
         stream::iter(early).buffered(PARALLEL_UPLOADS).try_for_each(|_| std::future::ready(Ok(()))).await
     }
 
@@ -246,8 +246,14 @@ impl Mirror {
         let deleted = segment.deleted.iter().copied().collect();
         let vectors = segment.vectors.as_ref().map(|new| self.upload_object(attempts, &new.bytes));
         let vectors = async { OptionFuture::from(vectors).await.transpose() };
-        try_join3(self.upload_object(attempts, &segment.bytes), self.upload_tombstones(attempts, deleted), vectors)
-            .await
+        try_join3(self.object_of(attempts, &segment.object), self.upload_tombstones(attempts, deleted), vectors).await
+    }
+
+    async fn object_of<C>(&self, attempts: &Attempts<'_, C>, object: &SegmentObject) -> Result<SegmentId, MirrorError> {
+        match object {
+            SegmentObject::Bytes(bytes) => self.upload_object(attempts, bytes).await,
+            SegmentObject::Uploaded(uploaded) => uploaded.id(),
+        }
     }
 
     /// The tombstones of segment `index` of `head` together with `more`.

@@ -20,7 +20,7 @@ use crate::record::{self, Kind, Link, LinkKind, Record};
 use crate::term_writer::TermWriter;
 use crate::text::{self, MAX_TEXT_BYTES, TextWriter};
 
-/// A writer starts a new segment when this one reaches about this many bytes.
+/// A writer starts a new segment when one reaches about this many bytes.
 pub const FULL_BYTES: usize = 64 << 20;
 
 /// Segments with at least this many bytes of text are finished by two threads.
@@ -138,11 +138,11 @@ impl Builder {
         self.documents == 0
     }
 
-    /// Whether to finish the segment and begin another one before a document with `next` bytes of text is added.
-    pub fn is_full(&self, next: usize) -> bool {
+    /// Whether it has reached about `full_bytes` bytes, or has no room for a document with `next` bytes of text.
+    pub fn is_full(&self, full_bytes: usize, next: usize) -> bool {
         // Postings take about a quarter of the text.
         let size = self.text.packed.len() + self.records.len() + self.text.length() as usize / 4;
-        size >= FULL_BYTES || self.text.length() as usize + next > MAX_TEXT_BYTES as usize
+        size >= full_bytes || self.text.length() as usize + next > MAX_TEXT_BYTES as usize
     }
 
     /// Adds the next document in path order.

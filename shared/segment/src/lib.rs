@@ -48,7 +48,7 @@ pub mod text;
 mod varint;
 pub mod vectors;
 
-pub use builder::{Body, Builder, Built, Document};
+pub use builder::{Body, Builder, Built, Document, FULL_BYTES};
 pub use candidates::candidates;
 pub use clusters::{BuiltClusters, ClusterHead, ClusterLayout, ClusterList, ClusterWriter};
 pub use error::FormatError;

@@ -25,7 +25,7 @@ const PIECE: u64 = 1 << 20;
 /// Attachments in the mirror: for each content, a path and its object.
 pub(crate) type Reusable = HashMap<[u8; 32], (String, String)>;
 
-/// The generation that the commit extends for which attachments are uploaded.
+/// The generation that the commit extends for which something is uploaded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parent {
     /// The hash of its manifest, if there is one.

@@ -15,9 +15,10 @@ use crate::error::SyncError;
 use crate::folder::Folder;
 use crate::guard::Danger;
 use crate::head::{self, HeadDocument, HeadDocuments};
-use crate::indexing::build;
+use crate::indexing::{Indexed, Indexing, build};
 use crate::progress::Progress;
 use crate::report::Reason;
+use crate::uploads::{Lane, Uploads};
 use crate::write::{Chosen, Write, WrittenDocument};
 
 /// A path to remove from the mirror.
@@ -38,6 +39,9 @@ pub(crate) struct SyncChange {
     pub(crate) progress: Arc<dyn Progress>,
     /// Finds symbols.
     pub(crate) code: Option<Arc<dyn CodeReader>>,
+    /// Segments are full when they reach about this many bytes.
+    pub(crate) full_bytes: usize,
+    pub(crate) uploads: Arc<Uploads>,
     pub(crate) last: Mutex<Option<Arc<SyncAttempt>>>,
     /// The newest generation when the sync was planned, if there was one.
     pub(crate) planned: Option<(Id, u64)>,
@@ -170,17 +174,26 @@ impl SyncChange {
     }
 
     /// Segments of the chosen writes; reused from the last attempt if it chose the same.
-    async fn build(
-        &self,
-        chosen: &[Chosen],
-    ) -> Result<(Vec<NewSegment>, Vec<Result<WrittenDocument, Reason>>), SyncError> {
+    async fn build(&self, chosen: &[Chosen]) -> Result<Indexed, SyncError> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(last) = last.filter(|last| last.chosen == chosen) {
             return Ok((last.segments.clone(), last.results.clone()));
         }
         let (folder, writes, progress) = (self.folder.clone(), self.writes.clone(), self.progress.clone());
-        let (chosen, code) = (chosen.to_vec(), self.code.clone());
-        blocking(move || build(&folder, &writes, &chosen, code.as_deref(), &*progress)).await
+        let (chosen, code, full_bytes) = (chosen.to_vec(), self.code.clone(), self.full_bytes);
+        let mut lane = Lane::new(self.uploads.clone());
+        let (lane, indexed) = blocking(move || {
+            let (writes, chosen, code) = (&writes, &chosen, code.as_deref());
+            let indexing = Indexing { folder: &folder, writes, chosen, code, full_bytes, progress: &*progress };
+            let indexed = build(&indexing, |full| lane.take(full));
+            Ok((lane, indexed))
+        })
+        .await?;
+        // If a segment was not uploaded, its error is the first one.
+        let mut segments = lane.end().await?;
+        let (last, results) = indexed?;
+        segments.extend(last);
+        Ok((segments, results))
     }
 
     fn derived(&self, attempt: &SyncAttempt, documents: &HeadDocuments, mut totals: Totals) -> Option<Derived> {

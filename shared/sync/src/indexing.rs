@@ -1,7 +1,7 @@
 //! Builds the segments of the files that a sync writes.
 
 use atlas_mirror::NewSegment;
-use atlas_segment::{Body, Document, Kind, Parsed, SegmentsBuilder};
+use atlas_segment::{Body, Builder, Document, Kind, Parsed, SegmentsBuilder};
 
 use crate::code_reader::CodeReader;
 use crate::error::SyncError;
@@ -12,19 +12,29 @@ use crate::report::Reason;
 use crate::write::{Chosen, Fingerprint, SMALL, Write, WrittenDocument};
 
 /// The segments, and the result of each write.
-type Built = (Vec<NewSegment>, Vec<Result<WrittenDocument, Reason>>);
+pub(crate) type Indexed = (Vec<NewSegment>, Vec<Result<WrittenDocument, Reason>>);
 
-/// Builds segments in path order. Files are read and parsed side by side.
+/// The files to index, and how.
+pub(crate) struct Indexing<'a> {
+    pub(crate) folder: &'a Folder,
+    pub(crate) writes: &'a [Write],
+    pub(crate) chosen: &'a [Chosen],
+    pub(crate) code: Option<&'a dyn CodeReader>,
+    /// Segments are full when they reach about this many bytes.
+    pub(crate) full_bytes: usize,
+    pub(crate) progress: &'a dyn Progress,
+}
+
+/// Builds segments in path order. Files are read and parsed side by side. Full segments go to `full`; returned is the
+/// last one, which is not.
 pub(crate) fn build(
-    folder: &Folder,
-    writes: &[Write],
-    chosen: &[Chosen],
-    code: Option<&dyn CodeReader>,
-    progress: &dyn Progress,
-) -> Result<Built, SyncError> {
+    indexing: &Indexing<'_>,
+    mut full: impl FnMut(Builder) -> Result<(), SyncError>,
+) -> Result<Indexed, SyncError> {
+    let Indexing { folder, writes, chosen, code, full_bytes, progress } = *indexing;
     let jobs: Vec<(&Chosen, &Write)> = chosen.iter().filter_map(|one| Some((one, writes.get(one.write)?))).collect();
     progress.begin(Phase::Index, Some(jobs.iter().map(|(_, write)| write.file.stamp.size).sum()));
-    let mut segments = SegmentsBuilder::default();
+    let mut segments = SegmentsBuilder::of(full_bytes);
     let mut results = Vec::with_capacity(jobs.len());
     readahead::in_order(
         &jobs,
@@ -62,6 +72,10 @@ pub(crate) fn build(
                 replaces: chosen.replaces,
                 body,
             };
+            let (Body::Text(text) | Body::Blob { text, .. }) = body;
+            if let Some(segment) = segments.take_full(text.len()) {
+                full(segment)?;
+            }
             segments.push_parsed(&document, parsed)?;
             results.push(Ok(WrittenDocument { known, equal: false }));
             Ok::<_, SyncError>(())

@@ -72,6 +72,7 @@ pub mod summary;
 pub mod sync;
 mod target;
 mod text_reader;
+mod uploads;
 mod write;
 
 pub use code_reader::CodeReader;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use atlas_mirror::Retention;
+use atlas_segment::FULL_BYTES;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -54,6 +55,8 @@ pub struct SyncOptions {
     pub embeddings: Option<Chosen>,
     /// Collect garbage in the store.
     pub collect: Option<Retention>,
+    /// A segment of the index is full when it reaches about this many bytes.
+    pub full_bytes: usize,
 }
 
 impl SyncOptions {
@@ -79,6 +82,7 @@ impl SyncOptions {
             merge: true,
             embeddings: None,
             collect: None,
+            full_bytes: FULL_BYTES,
         }
     }
 }

@@ -21,6 +21,7 @@ use crate::progress::{Phase, Progress};
 use crate::pull::Pulled;
 use crate::report::{Reason, Skipped};
 use crate::session::{Session, newest};
+use crate::uploads::Uploads;
 use crate::write::{Fingerprint, Write};
 
 /// The time limit of a commit once everything is prepared: for uploads and lost races.
@@ -141,7 +142,7 @@ pub(crate) async fn push(
         let path = writes.get(index).map_or("", |write| write.file.disk_path()).to_owned();
         Skipped { path, reason }
     };
-    let committing = Committing { mirror, session, options, progress };
+    let committing = Committing { mirror, session, options, parent, progress };
     let committed = committing.commit(writes.clone(), removes, options.message.clone(), head.as_ref()).await?;
     let attempt = attempt_of(&committed);
     let mut pushed = Pushed::default();
@@ -220,7 +221,8 @@ pub(crate) async fn push_merges(
     };
     let removes: Vec<Remove> = ready.iter().map(|(_, _, merge)| remove(merge)).collect();
     let message = merging::message(ready.iter().map(|(_, path, merge)| (path.path.as_str(), *merge)));
-    let committing = Committing { mirror, session, options, progress };
+    let parent = Parent { manifest: Some(head.hash()), uploads: None };
+    let committing = Committing { mirror, session, options, parent, progress };
     let committed = committing.commit(Arc::new(writes), removes, Some(message), Some(&head)).await?;
     let written = attempt_of(&committed).into_iter().flat_map(|attempt| attempt.written());
     let written = written.filter(|(_, result)| result.is_ok()).filter_map(|(write, _)| Some(ready.get(write)?.0));
@@ -241,6 +243,7 @@ struct Committing<'a> {
     mirror: &'a Mirror,
     session: &'a Session,
     options: &'a SyncOptions,
+    parent: Parent,
     progress: &'a Arc<dyn Progress>,
 }
 
@@ -253,13 +256,15 @@ impl Committing<'_> {
         message: Option<String>,
         head: Option<&Arc<Snapshot>>,
     ) -> Result<Committed<Arc<SyncAttempt>>, SyncError> {
-        let Self { mirror, session, options, progress } = self;
+        let Self { mirror, session, options, parent, progress } = self;
         let change = SyncChange {
             folder: session.folder.clone(),
             writes,
             removes,
             progress: (*progress).clone(),
             code: options.code.clone(),
+            full_bytes: options.full_bytes,
+            uploads: Arc::new(Uploads::new((*mirror).clone(), *parent)),
             last: Mutex::default(),
             planned: head.map(|head| (head.manifest().lineage, head.generation())),
             state: session.states.path().to_owned(),

@@ -14,6 +14,7 @@ mod merges;
 mod publishing;
 mod pulls;
 mod pushing;
+mod streaming;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

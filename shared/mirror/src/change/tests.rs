@@ -34,8 +34,7 @@ fn info() -> CommitInfo {
 /// A state of segments 1, 2 and 3 with ten documents each, of which document 7 of segment 2 is deleted.
 fn state() -> State {
     let vault = "main".parse().unwrap();
-    let segment =
-        |_| NewSegment { bytes: Bytes::new(), layout: layout(10), deleted: Vec::new(), replaces: 0, vectors: None };
+    let segment = |_| NewSegment::new(SegmentObject::Bytes(Bytes::new()), layout(10));
     let derived = Derived { segments: (0..3).map(segment).collect(), ..Derived::default() };
     let dead = Tombstones::Inline(DocumentSet::from_iter([7]));
     let ids = [(1, Tombstones::none()), (2, dead), (3, Tombstones::none())];
@@ -67,13 +66,7 @@ fn the_first_manifest_begins_a_lineage_and_the_next_carries_it() {
 #[test]
 fn what_was_merged_stands_where_its_inputs_stood() {
     let state = state();
-    let segment = NewSegment {
-        bytes: Bytes::from_static(b"merged"),
-        layout: layout(19),
-        deleted: Vec::new(),
-        replaces: 0,
-        vectors: None,
-    };
+    let segment = NewSegment::new(SegmentObject::Bytes(Bytes::from_static(b"merged")), layout(19));
     let dropped = vec![drop_of(1, 0), drop_of(2, 1)];
     let derived = Derived { segments: vec![segment], dropped, ..Derived::default() };
     assert_eq!(check(Some(&state.manifest), &derived), Ok(Vec::new()));
@@ -96,7 +89,8 @@ fn tombstones_are_collected_by_segment() {
 
 #[test]
 fn what_does_not_fit_the_state_is_refused() {
-    let new = |deleted| NewSegment { bytes: Bytes::new(), layout: layout(3), deleted, replaces: 0, vectors: None };
+    let empty = || NewSegment::new(SegmentObject::Bytes(Bytes::new()), layout(3));
+    let new = |deleted| NewSegment { deleted, ..empty() };
     let bad = [
         ("a segment that is not live", Derived { dropped: vec![drop_of(8, 0)], ..Derived::default() }),
         ("a tombstone that the merge missed", Derived { dropped: vec![drop_of(2, 0)], ..Derived::default() }),
