@@ -40,7 +40,7 @@ pub(crate) async fn upload(
     mirror: &Mirror,
     parent: Parent,
     folder: &Arc<Folder>,
-    writes: &mut [Write],
+    writes: &mut [Arc<Write>],
     reusable: &Reusable,
     progress: &Arc<dyn Progress>,
 ) -> Result<Vec<(usize, Reason)>, SyncError> {
@@ -51,7 +51,7 @@ pub(crate) async fn upload(
             continue;
         };
         if let Some((path, name)) = reusable.get(&sha256) {
-            write.blob = Some(Blob { name: name.clone(), of: Some(path.clone()) });
+            Arc::make_mut(write).blob = Some(Box::new(Blob { name: name.clone(), of: Some(path.clone()) }));
             continue;
         }
         let same = contents.entry(sha256).or_default();
@@ -96,7 +96,7 @@ pub(crate) async fn upload(
             match &result {
                 Ok(name) => {
                     if let Some(write) = writes.get_mut(index) {
-                        write.blob = Some(Blob { name: name.clone(), of: None });
+                        Arc::make_mut(write).blob = Some(Box::new(Blob { name: name.clone(), of: None }));
                     }
                 }
                 Err(reason) => unread.push((index, reason.clone())),

@@ -34,7 +34,7 @@ pub(crate) struct Remove {
 /// The commit of a sync.
 pub(crate) struct SyncChange {
     pub(crate) folder: Arc<Folder>,
-    pub(crate) writes: Arc<Vec<Write>>,
+    pub(crate) writes: Arc<Vec<Arc<Write>>>,
     pub(crate) removes: Vec<Remove>,
     pub(crate) progress: Arc<dyn Progress>,
     /// Finds symbols.
@@ -53,7 +53,7 @@ pub(crate) struct SyncChange {
 #[derive(Debug, Default)]
 pub(crate) struct SyncAttempt {
     /// The writes that fit the mirror's state.
-    chosen: Vec<Chosen>,
+    chosen: Arc<Vec<Chosen>>,
     segments: Vec<NewSegment>,
     /// The result of each of `chosen`.
     pub(crate) results: Vec<Result<WrittenDocument, Reason>>,
@@ -78,7 +78,7 @@ impl ChangeSet for SyncChange {
             Some(head) => head::at(head, &self.paths()).await?,
             None => HeadDocuments::new(),
         };
-        let chosen = self.choose(&documents);
+        let chosen = Arc::new(self.choose(&documents));
         let written = self.paths_of(&chosen);
         let removed = (0..self.removes.len()).filter(|index| self.fits(*index, &documents, &written)).collect();
         let (segments, results) = self.build(&chosen).await?;
@@ -131,7 +131,7 @@ impl SyncChange {
         let chosen = self.writes.iter().enumerate().filter_map(|(index, write)| {
             let head = newest(documents, write.file.path.as_str());
             let version = head.map(|head| head.sha256);
-            let fits = match write.known {
+            let fits = match write.known() {
                 Some(known) => {
                     let is_there = write.may_be_there && version == Some(known.sha256);
                     is_there || decide(write.ancestor, Some(known.sha256), version) == Action::Push
@@ -146,7 +146,7 @@ impl SyncChange {
             let is_text = write.attachment().is_none();
             (fits && is_there && (is_text || write.blob.is_some())).then_some(Chosen {
                 write: index,
-                head: version,
+                head: version.map(Box::new),
                 replaces,
             })
         });
@@ -174,13 +174,13 @@ impl SyncChange {
     }
 
     /// Segments of the chosen writes; reused from the last attempt if it chose the same.
-    async fn build(&self, chosen: &[Chosen]) -> Result<Indexed, SyncError> {
+    async fn build(&self, chosen: &Arc<Vec<Chosen>>) -> Result<Indexed, SyncError> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(last) = last.filter(|last| last.chosen == chosen) {
+        if let Some(last) = last.filter(|last| last.chosen == *chosen) {
             return Ok((last.segments.clone(), last.results.clone()));
         }
         let (folder, writes, progress) = (self.folder.clone(), self.writes.clone(), self.progress.clone());
-        let (chosen, code, full_bytes) = (chosen.to_vec(), self.code.clone(), self.full_bytes);
+        let (chosen, code, full_bytes) = (chosen.clone(), self.code.clone(), self.full_bytes);
         let mut lane = Lane::new(self.uploads.clone());
         let (lane, indexed) = blocking(move || {
             let (writes, chosen, code) = (&writes, &chosen, code.as_deref());

@@ -1,5 +1,7 @@
 //! Builds the segments of the files that a sync writes.
 
+use std::sync::Arc;
+
 use atlas_mirror::NewSegment;
 use atlas_segment::{Body, Builder, Document, Kind, Parsed, SegmentsBuilder};
 
@@ -17,7 +19,7 @@ pub(crate) type Indexed = (Vec<NewSegment>, Vec<Result<WrittenDocument, Reason>>
 /// The files to index, and how.
 pub(crate) struct Indexing<'a> {
     pub(crate) folder: &'a Folder,
-    pub(crate) writes: &'a [Write],
+    pub(crate) writes: &'a [Arc<Write>],
     pub(crate) chosen: &'a [Chosen],
     pub(crate) code: Option<&'a dyn CodeReader>,
     /// Segments are full when they reach about this many bytes.
@@ -32,7 +34,7 @@ pub(crate) fn build(
     mut full: impl FnMut(Builder) -> Result<(), SyncError>,
 ) -> Result<Indexed, SyncError> {
     let Indexing { folder, writes, chosen, code, full_bytes, progress } = *indexing;
-    let jobs: Vec<(&Chosen, &Write)> = chosen.iter().filter_map(|one| Some((one, writes.get(one.write)?))).collect();
+    let jobs: Vec<(&Chosen, &Write)> = chosen.iter().filter_map(|one| Some((one, &**writes.get(one.write)?))).collect();
     progress.begin(Phase::Index, Some(jobs.iter().map(|(_, write)| write.file.stamp.size).sum()));
     let mut segments = SegmentsBuilder::of(full_bytes);
     let mut results = Vec::with_capacity(jobs.len());
@@ -41,7 +43,7 @@ pub(crate) fn build(
         |(_, write)| write.file.stamp.size <= SMALL,
         |(chosen, write)| {
             let read = ReadWrite::of(folder, write)?;
-            Ok(if Some(read.known.sha256) == chosen.head { read } else { read.parsed(write, code) })
+            Ok(if chosen.head.as_deref() == Some(&read.known.sha256) { read } else { read.parsed(write, code) })
         },
         |(chosen, write), source| {
             progress.advance(write.file.stamp.size);
@@ -95,7 +97,7 @@ struct ReadWrite {
 
 impl ReadWrite {
     fn of(folder: &Folder, write: &Write) -> Result<Self, Reason> {
-        if let Some(known) = write.known.filter(|_| write.text.is_some() || write.blob.is_some()) {
+        if let Some(known) = write.known().filter(|_| write.text().is_some() || write.blob.is_some()) {
             return Ok(Self { known, read: None, parsed: None });
         }
         let content = folder.read(write.file.disk_path(), write.file.class, write.file.is_link)?;
@@ -116,6 +118,6 @@ impl ReadWrite {
     }
 
     fn text<'a>(&'a self, write: &'a Write) -> &'a [u8] {
-        self.read.as_deref().or(write.text.as_deref()).unwrap_or_default()
+        self.read.as_deref().or_else(|| write.text().map(|text| &**text)).unwrap_or_default()
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn check(plan: &SyncPlan, root: &Path) -> Result<(), Danger> {
     // Obsidian creates its configuration in every folder.
     let is_file = |class: Class| class != Class::Config;
     let writes = || plan.writes().map(|(_, write)| write).filter(|write| is_file(write.file.class));
-    let moved = writes().filter_map(|write| write.known).filter(|known| known.stamp.size > 0);
+    let moved = writes().filter_map(|write| write.known()).filter(|known| known.stamp.size > 0);
     let moved = moved.filter(|known| contents.contains(&known.sha256)).count() as u64;
     let pulls = || plan.pulls().map(|(_, _, pull)| pull);
     let older = pulls().filter(|pull| matches!(pull.expected, ExpectedTarget::Version(_))).count() as u64;

@@ -38,7 +38,7 @@ pub(crate) struct Merge {
 impl Merge {
     pub(crate) fn described(&self, path: &str) -> Merged {
         let hex = |sha256: &[u8; 32]| sha256.iter().map(|byte| format!("{byte:02x}")).collect();
-        let text = self.merged.text.clone().unwrap_or_default();
+        let text = self.merged.text().cloned().unwrap_or_default();
         Merged { path: path.to_owned(), ours: hex(&self.known.sha256), theirs: hex(&self.theirs), text }
     }
 }

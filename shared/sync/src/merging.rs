@@ -107,7 +107,7 @@ fn candidates(plan: &SyncPlan) -> Vec<Candidate> {
     let candidate = |(index, path): (usize, &PathPlan)| {
         let (entry, theirs) = (path.entry.as_ref()?, plan.heads.document(&path.path)?);
         let PathAction::Conflict(write) = &path.action else { return None };
-        let known = write.known.filter(|known| known.kind != Kind::Attachment)?;
+        let known = write.known().filter(|known| known.kind != Kind::Attachment)?;
         let is_text = theirs.kind != Kind::Attachment && entry.kind != Kind::Attachment;
         let is_mergeable = is_text && !write.file.is_link && is_small(known.stamp.size) && is_small(theirs.bytes);
         is_mergeable.then(|| Candidate {
@@ -116,7 +116,7 @@ fn candidates(plan: &SyncPlan) -> Vec<Candidate> {
             ancestor: entry.sha256,
             file: write.file.clone(),
             known,
-            text: write.text.clone(),
+            text: write.text().cloned(),
             theirs: theirs.clone(),
         })
     };
@@ -209,8 +209,9 @@ fn path_aside(path: &str, sha256: &[u8; 32]) -> Option<VaultPath> {
 fn write_of(file: File, ancestor: Option<[u8; 32]>, kind: Kind, text: Bytes, modified_ms: i64) -> Write {
     let stamp = Stamp { size: text.len() as u64, mtime_ns: modified_ms.saturating_mul(1_000_000) };
     let known = Fingerprint { stamp, sha256: Sha256::digest(&text).into(), kind };
-    let write = Write::new(File { stamp, ..file }, ancestor);
-    Write { known: Some(known), text: Some(text), may_be_there: true, ..write }
+    let mut write = Write::new(File { stamp, ..file }, ancestor).with(known, Some(text));
+    write.may_be_there = true;
+    write
 }
 
 /// Why two versions were not merged, for a person: lines count from 1, and are those of the folder's version.

@@ -57,12 +57,12 @@ impl ChangeKind {
 
 /// The outcome of a plan; paths are given by their index in it.
 #[derive(Debug)]
-pub(crate) struct Outcome<'a> {
-    pub(crate) plan: &'a SyncPlan,
+pub(crate) struct Outcome {
+    pub(crate) plan: SyncPlan,
     /// The folder's new files; [`None`] where a file was removed.
     pub(crate) pulled: BTreeMap<usize, Option<Fingerprint>>,
-    /// The committed files of the folder.
-    pub(crate) written: BTreeMap<usize, Fingerprint>,
+    /// The committed files of the folder, in order.
+    pub(crate) written: Vec<(usize, Fingerprint)>,
     /// The paths removed from the mirror.
     pub(crate) removed: BTreeSet<usize>,
     /// The committed conflict copies, by path.
@@ -73,37 +73,39 @@ pub(crate) struct Outcome<'a> {
     pub(crate) alone: bool,
 }
 
-impl Outcome<'_> {
+impl Outcome {
     /// The contents that are equal on both sides now, or were last; times from `trusted_ns` on are not trusted.
-    pub(crate) fn entries(&self, trusted_ns: i64) -> Vec<Entry> {
-        let entry = |path: &str, known: Fingerprint| {
+    pub(crate) fn entries(self, trusted_ns: i64) -> Vec<Entry> {
+        let Self { plan, pulled, written, removed, copies, merged, .. } = self;
+        let entry = |path: String, known: Fingerprint| {
             let Fingerprint { stamp, sha256, kind } = known;
             let mtime_ns = (stamp.mtime_ns < trusted_ns).then_some(stamp.mtime_ns);
-            Entry { path: path.to_owned(), sha256, kind, size: stamp.size, mtime_ns }
+            Entry { path, sha256, kind, size: stamp.size, mtime_ns }
         };
-        let of_path = |(index, path): (usize, &PathPlan)| match &path.action {
+        let of_path = |(index, PathPlan { path, entry: last, action, .. }): (usize, PathPlan)| match action {
             PathAction::Gone => None,
-            PathAction::Keep(known) => Some(entry(&path.path, *known)),
-            PathAction::Leave => path.entry.clone(),
-            PathAction::Remove(_) | PathAction::Displace if self.removed.contains(&index) => None,
-            PathAction::Remove(_) | PathAction::Displace => path.entry.clone(),
-            PathAction::Write(_) | PathAction::Conflict(_) => match self.written.get(&index) {
-                Some(known) => Some(entry(&path.path, *known)),
-                None => path.entry.clone(),
+            PathAction::Keep(known) => Some(entry(path, *known)),
+            PathAction::Leave => last,
+            PathAction::Remove(_) | PathAction::Displace if removed.contains(&index) => None,
+            PathAction::Remove(_) | PathAction::Displace => last,
+            PathAction::Write(_) | PathAction::Conflict(_) => match at(&written, index) {
+                Some(known) => Some(entry(path, *known)),
+                None => last,
             },
-            PathAction::Merge(_) => match self.merged.get(&index) {
-                Some(Some(known)) => Some(entry(&path.path, *known)),
+            PathAction::Merge(_) => match merged.get(&index) {
+                Some(Some(known)) => Some(entry(path, *known)),
                 // The next sync merges again, from the same ancestor.
-                _ => path.entry.clone(),
+                _ => last,
             },
-            PathAction::Pull(_) => match self.pulled.get(&index) {
-                Some(pulled) => pulled.map(|known| entry(&path.path, known)),
+            PathAction::Pull(_) => match pulled.get(&index) {
+                Some(pulled) => pulled.map(|known| entry(path, known)),
                 // The next sync reads it: its size and time may hide a change.
-                None => path.entry.clone().map(|entry| Entry { mtime_ns: None, ..entry }),
+                None => last.map(|entry| Entry { mtime_ns: None, ..entry }),
             },
         };
-        let copies = self.copies.iter().map(|(path, known)| entry(path, *known));
-        let mut entries: Vec<Entry> = self.plan.paths.iter().enumerate().filter_map(of_path).chain(copies).collect();
+        // Large folders have many paths: the entries take the memory of the plan.
+        let mut entries: Vec<Entry> = plan.paths.into_iter().enumerate().filter_map(of_path).collect();
+        entries.extend(copies.into_iter().map(|(path, known)| entry(path, known)));
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         entries
     }
@@ -116,7 +118,7 @@ impl Outcome<'_> {
             PathAction::Leave => path.is_head_unchanged(),
             PathAction::Remove(_) | PathAction::Displace => self.removed.contains(&index) || path.is_head_unchanged(),
             PathAction::Write(_) | PathAction::Conflict(_) => {
-                self.written.contains_key(&index) || path.is_head_unchanged()
+                at(&self.written, index).is_some() || path.is_head_unchanged()
             }
             PathAction::Pull(_) => self.pulled.contains_key(&index),
             PathAction::Merge(_) => self.merged.get(&index).is_some_and(Option::is_some),
@@ -128,30 +130,37 @@ impl Outcome<'_> {
     /// out.
     pub(crate) fn carried_over(&self, lost: &Lost) -> Lost {
         lost.filtered(|index| {
-            self.removed.contains(&index) || self.written.contains_key(&index) || self.pulled.contains_key(&index)
+            self.removed.contains(&index) || at(&self.written, index).is_some() || self.pulled.contains_key(&index)
         })
     }
 
     /// The changed files and their sides, by path, at most [`MOST`].
     pub(crate) fn named(&self) -> Vec<Changed> {
         let of_path = |(index, path): (usize, &PathPlan)| match &path.action {
-            PathAction::Write(write) | PathAction::Conflict(write) if self.written.contains_key(&index) => {
+            PathAction::Write(write) | PathAction::Conflict(write) if at(&self.written, index).is_some() => {
                 Some(written(path, write))
             }
             PathAction::Remove(_) | PathAction::Displace if self.removed.contains(&index) => Some(removed(path)),
-            PathAction::Pull(pull) if self.pulled.contains_key(&index) => Some(pulled(self.plan, path, pull.expected)),
+            PathAction::Pull(pull) if self.pulled.contains_key(&index) => Some(pulled(&self.plan, path, pull.expected)),
             _ => None,
         };
         let copies = self.copies.iter().map(|(path, known)| {
             changed(path.clone(), Side::Mirror, ChangeKind::Added, Some(known.stamp.modified_ms()))
         });
         let merged = self.merged.keys().filter_map(|index| self.plan.paths.get(*index)).flat_map(on_both_sides);
-        let mut named: Vec<Changed> =
-            self.plan.paths.iter().enumerate().filter_map(of_path).chain(copies).chain(merged).collect();
+        // Paths are in order, so the first are enough.
+        let of_paths = self.plan.paths.iter().enumerate().filter_map(of_path).take(MOST);
+        let mut named: Vec<Changed> = of_paths.chain(copies).chain(merged).collect();
         named.sort_by(|a, b| a.path.cmp(&b.path));
         named.truncate(MOST);
         named
     }
+}
+
+/// The file at `index` of those that were `written`, which are in order.
+fn at(written: &[(usize, Fingerprint)], index: usize) -> Option<&Fingerprint> {
+    let at = written.binary_search_by_key(&index, |(index, _)| *index).ok()?;
+    written.get(at).map(|(_, known)| known)
 }
 
 /// The changes of a merged file.
@@ -171,7 +180,7 @@ pub(crate) fn planned(plan: &SyncPlan) -> Vec<Changed> {
         _ => None,
     };
     let merged = plan.merges().flat_map(|(_, path, _)| on_both_sides(path));
-    let mut named: Vec<Changed> = plan.paths.iter().filter_map(of_path).chain(merged).collect();
+    let mut named: Vec<Changed> = plan.paths.iter().filter_map(of_path).take(MOST).chain(merged).collect();
     named.sort_by(|a, b| a.path.cmp(&b.path));
     named.truncate(MOST);
     named

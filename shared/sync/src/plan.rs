@@ -3,6 +3,7 @@
 mod lost;
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use atlas_mirror::manifest::Changes;
 use atlas_segment::Kind;
@@ -23,23 +24,23 @@ use crate::write::{Fingerprint, Write};
 
 pub(crate) use lost::Lost;
 
-/// The action for a path.
+/// The action for a path. What it needs is boxed, since most paths need nothing.
 #[derive(Debug)]
 pub(crate) enum PathAction {
     /// Neither side changes.
     Leave,
     /// Neither side changes; the folder has this content.
-    Keep(Fingerprint),
+    Keep(Box<Fingerprint>),
     /// Neither side has it any more.
     Gone,
     /// Write the folder's file to the mirror.
-    Write(Write),
+    Write(Arc<Write>),
     /// Remove it from the mirror, if the mirror has this version.
     Remove(Version),
     /// Write the mirror's file to the folder, or remove the folder's.
-    Pull(Pull),
+    Pull(Box<Pull>),
     /// Both sides changed it: the mirror's file becomes a copy beside the folder's, and both are written to the mirror.
-    Conflict(Write),
+    Conflict(Arc<Write>),
     /// Both sides changed it, and the changes were merged: both get the merge.
     Merge(Box<Merge>),
     /// Move the mirror's file to another path on both sides, since its own path is a folder.
@@ -104,25 +105,29 @@ impl SyncPlan {
         }
         let clashes = clash::find(&items, &contents, folder);
         plan.in_the_way = clashes.in_the_way;
-        for (index, item) in items.into_iter().enumerate() {
+        let decided = items.into_iter().enumerate().map(|(index, item)| {
             let ancestor = item.ancestor();
             let Item { path, entry, found, head, is_ignored, .. } = item;
-            if is_ignored {
-                // A file that the mirror has no more counts as never synced, so that the end of a rule deletes nothing.
-                let action = if head.is_some() { PathAction::Leave } else { PathAction::Gone };
-                if head.is_some() {
-                    plan.skip(&path, Reason::Ignored);
-                }
-                plan.paths.push(PathPlan { path, entry, head, action });
-                continue;
-            }
             let action = match head.filter(|_| clashes.displaced.contains(&index)) {
+                _ if is_ignored => plan.action_ignored(&path, head),
                 Some(_) => PathAction::Displace,
                 None => plan.action(found, contents.remove(&index), ancestor, head),
             };
-            plan.paths.push(PathPlan { path, entry, head, action });
+            PathPlan { path, entry, head, action }
+        });
+        // Large folders have many paths: the plan takes the memory of the items.
+        let paths = decided.collect();
+        Self { paths, ..plan }
+    }
+
+    /// Decides a path that rules exclude. A file that the mirror has no more counts as never synced, so that the end of
+    /// a rule deletes nothing.
+    fn action_ignored(&mut self, path: &str, head: Version) -> PathAction {
+        if head.is_none() {
+            return PathAction::Gone;
         }
-        plan
+        self.skip(path, Reason::Ignored);
+        PathAction::Leave
     }
 
     /// Decides a path; `content` is what was read of it.
@@ -146,10 +151,10 @@ impl SyncPlan {
                 Action::Keep => PathAction::Gone,
                 Action::Push => PathAction::Remove(ancestor),
                 Action::Pull | Action::Conflict => {
-                    PathAction::Pull(Pull { on_disk: None, expected: ExpectedTarget::Nothing })
+                    PathAction::Pull(Box::new(Pull { on_disk: None, expected: ExpectedTarget::Nothing }))
                 }
             },
-            (InFolder::Touched(file), None) => PathAction::Write(Write::new(file, ancestor)),
+            (InFolder::Touched(file), None) => PathAction::Write(Arc::new(Write::new(file, ancestor))),
             (InFolder::Touched(file), Some(Ok(content))) => self.action_read(file, ancestor, head, content),
             (InFolder::Touched(file), Some(Err(reason))) => {
                 self.skip(file.disk_path(), reason);
@@ -163,13 +168,13 @@ impl SyncPlan {
         match (decide(ancestor, Some(known.sha256), head), head) {
             (Action::Keep, _) => {
                 self.unchanged += 1;
-                PathAction::Keep(known)
+                PathAction::Keep(Box::new(known))
             }
-            (Action::Push, _) => PathAction::Write(Write::read(file, ancestor, content)),
-            (Action::Conflict, Some(_)) => PathAction::Conflict(Write::read(file, head, content)),
+            (Action::Push, _) => PathAction::Write(Arc::new(Write::read(file, ancestor, content))),
+            (Action::Conflict, Some(_)) => PathAction::Conflict(Arc::new(Write::read(file, head, content))),
             (Action::Pull | Action::Conflict, _) => match self.pull(&file, known.sha256) {
                 // The file was read, so its fingerprint is known.
-                PathAction::Leave => PathAction::Keep(known),
+                PathAction::Leave => PathAction::Keep(Box::new(known)),
                 action => action,
             },
         }
@@ -186,7 +191,7 @@ impl SyncPlan {
             return self.leave(true);
         }
         let on_disk = Some(file.disk_path().to_owned());
-        PathAction::Pull(Pull { on_disk, expected: ExpectedTarget::Version(version) })
+        PathAction::Pull(Box::new(Pull { on_disk, expected: ExpectedTarget::Version(version) }))
     }
 
     fn skip(&mut self, path: &str, reason: Reason) {
@@ -195,20 +200,20 @@ impl SyncPlan {
 
     /// Reads the files to write that were not read yet. This finds files that only moved.
     pub(crate) fn read_new(mut self, folder: &Folder, progress: &dyn Progress) -> Self {
-        let unread = self.writes().filter(|(_, write)| write.known.is_none());
+        let unread = self.writes().filter(|(_, write)| write.known().is_none());
         let jobs: Vec<(usize, File)> = unread.map(|(index, write)| (index, write.file.clone())).collect();
         reading::read(folder, &jobs, progress, |(index, _), content| {
             let path = self.paths.get_mut(*index);
             // An unreadable file is tried again, and reported, when it is written.
             if let (Ok(content), Some(PathPlan { action: PathAction::Write(write), .. })) = (content, path) {
-                write.learn(content);
+                Arc::make_mut(write).learn(content);
             }
         });
         self
     }
 
     /// The files to write to the mirror, each with the index of its path.
-    pub(crate) fn writes(&self) -> impl Iterator<Item = (usize, &Write)> {
+    pub(crate) fn writes(&self) -> impl Iterator<Item = (usize, &Arc<Write>)> {
         self.paths.iter().enumerate().filter_map(|(index, path)| match &path.action {
             PathAction::Write(write) => Some((index, write)),
             _ => None,
@@ -226,13 +231,13 @@ impl SyncPlan {
     /// The changes of the folder, each with the index of its path.
     pub(crate) fn pulls(&self) -> impl Iterator<Item = (usize, &PathPlan, &Pull)> {
         self.paths.iter().enumerate().filter_map(|(index, path)| match &path.action {
-            PathAction::Pull(pull) => Some((index, path, pull)),
+            PathAction::Pull(pull) => Some((index, path, &**pull)),
             _ => None,
         })
     }
 
     /// The conflicts, each with the index of its path and the write that settles it.
-    pub(crate) fn conflicts(&self) -> impl Iterator<Item = (usize, &PathPlan, &Write)> {
+    pub(crate) fn conflicts(&self) -> impl Iterator<Item = (usize, &PathPlan, &Arc<Write>)> {
         self.paths.iter().enumerate().filter_map(|(index, path)| match &path.action {
             PathAction::Conflict(write) => Some((index, path, write)),
             _ => None,
@@ -254,8 +259,8 @@ impl SyncPlan {
             let PathAction::Merge(merge) = &path.action else { return None };
             let on_disk = Some(merge.file.disk_path().to_owned());
             let pull = Pull { on_disk, expected: ExpectedTarget::Version(merge.known.sha256) };
-            let head = merge.merged.known.map(|known| known.sha256);
-            Some(PathPlan { path: path.path.clone(), entry: None, head, action: PathAction::Pull(pull) })
+            let head = merge.merged.known().map(|known| known.sha256);
+            Some(PathPlan { path: path.path.clone(), entry: None, head, action: PathAction::Pull(Box::new(pull)) })
         };
         Self { paths: indices.iter().filter_map(pull).collect(), ..Self::default() }
     }
@@ -304,5 +309,19 @@ impl SyncPlan {
         let entries = self.paths.iter().filter_map(|path| path.entry.as_ref());
         let same = entries.filter(|entry| entry.kind == Kind::Attachment && wanted.contains(&entry.sha256));
         same.map(|entry| entry.path.as_str()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A large folder has a million of each: together with two copies of the path, they are what a first sync holds of
+    /// a file.
+    #[test]
+    fn what_is_held_of_a_file_is_small() {
+        assert!(size_of::<PathPlan>() <= 168, "{}", size_of::<PathPlan>());
+        assert!(size_of::<Write>() <= 112, "{}", size_of::<Write>());
+        assert!(size_of::<Item>() >= size_of::<PathPlan>(), "the plan takes the memory of the items");
     }
 }

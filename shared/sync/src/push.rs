@@ -35,8 +35,8 @@ pub(crate) struct Pushed {
     pub(crate) after: Option<Arc<Snapshot>>,
     /// Whether it directly extends the generation that the plan was made for.
     pub(crate) alone: bool,
-    /// The committed files of the folder.
-    pub(crate) written: BTreeMap<usize, Fingerprint>,
+    /// The committed files of the folder, in order.
+    pub(crate) written: Vec<(usize, Fingerprint)>,
     /// The removed paths.
     pub(crate) removed: BTreeSet<usize>,
     /// The committed conflict copies, by path.
@@ -49,7 +49,7 @@ pub(crate) struct Pushed {
 /// The writes and removals of a commit, after the pull.
 #[derive(Debug, Default)]
 struct CommitInput {
-    writes: Vec<Write>,
+    writes: Vec<Arc<Write>>,
     /// For each write, its place in the plan.
     written: Vec<Origin>,
     removes: Vec<Remove>,
@@ -82,7 +82,7 @@ impl CommitInput {
             wanted.write(Origin::Path(index), write.clone());
         }
         for (index, _, merge) in plan.merges() {
-            wanted.write(Origin::Aside(index), merge.aside.clone());
+            wanted.write(Origin::Aside(index), Arc::new(merge.aside.clone()));
         }
         // Versions that a killed sync set aside, of files that have changed since. They are in the history.
         let aside: BTreeSet<&str> = plan.merges().map(|(_, _, merge)| merge.aside.file.path.as_str()).collect();
@@ -97,13 +97,13 @@ impl CommitInput {
         for (file, known) in pulled.copies.values().flatten() {
             // A copy from an interrupted sync is an ordinary file of the folder.
             if !plan.has(file.path.as_str()) && copies.insert(file.path.as_str()) {
-                wanted.write(Origin::Copy, Write { known: Some(*known), ..Write::new(file.clone(), None) });
+                wanted.write(Origin::Copy, Arc::new(Write::new(file.clone(), None).with(*known, None)));
             }
         }
         wanted
     }
 
-    fn write(&mut self, origin: Origin, write: Write) {
+    fn write(&mut self, origin: Origin, write: Arc<Write>) {
         self.writes.push(write);
         self.written.push(origin);
     }
@@ -147,15 +147,16 @@ pub(crate) async fn push(
     let attempt = attempt_of(&committed);
     let mut pushed = Pushed::default();
     let mut aside = 0;
-    let mut done: HashSet<usize> = HashSet::new();
+    let mut done = vec![false; writes.len()];
+    let mut is_done = |index: usize| done.get_mut(index).into_iter().for_each(|done| *done = true);
     for (index, reason) in unread {
-        done.insert(index);
+        is_done(index);
         pushed.skipped.push(skip(index, reason));
     }
     for (index, result) in attempt.iter().flat_map(|attempt| attempt.written()) {
-        done.insert(index);
+        is_done(index);
         match (result, paths_written.get(index), writes.get(index)) {
-            (Ok(written), Some(Origin::Path(path)), _) => drop(pushed.written.insert(*path, written.known)),
+            (Ok(written), Some(Origin::Path(path)), _) => pushed.written.push((*path, written.known)),
             (Ok(written), Some(Origin::Copy), Some(copy)) => {
                 pushed.copies.insert(copy.file.path.as_str().to_owned(), written.known);
             }
@@ -167,7 +168,8 @@ pub(crate) async fn push(
             (Err(reason), ..) => pushed.skipped.push(skip(index, reason.clone())),
         }
     }
-    let left = (0..writes.len()).filter(|index| !done.contains(index));
+    pushed.written.sort_unstable_by_key(|(path, _)| *path);
+    let left = done.iter().enumerate().filter(|(_, done)| !**done).map(|(index, _)| index);
     pushed.skipped.extend(left.map(|index| match paths_written.get(index) {
         Some(Origin::Aside(path)) => overtaken(plan, *path),
         _ => skip(index, Reason::Overtaken),
@@ -213,7 +215,7 @@ pub(crate) async fn push_merges(
     let ready: Vec<(usize, &PathPlan, &Merge)> =
         plan.merges().filter(|(index, ..)| pushed.aside.contains(index)).collect();
     let Some(head) = pushed.after.clone().filter(|_| !ready.is_empty()) else { return Ok(Vec::new()) };
-    let writes: Vec<Write> = ready.iter().map(|(_, _, merge)| merge.merged.clone()).collect();
+    let writes = ready.iter().map(|(_, _, merge)| Arc::new(merge.merged.clone())).collect();
     let remove = |merge: &Merge| Remove {
         path: merge.aside.file.path.as_str().to_owned(),
         ancestor: Some(merge.known.sha256),
@@ -251,7 +253,7 @@ impl Committing<'_> {
     /// Makes one commit on `head`, or on what has become of it.
     async fn commit(
         &self,
-        writes: Arc<Vec<Write>>,
+        writes: Arc<Vec<Arc<Write>>>,
         removes: Vec<Remove>,
         message: Option<String>,
         head: Option<&Arc<Snapshot>>,
@@ -294,8 +296,8 @@ const fn attempt_of(committed: &Committed<Arc<SyncAttempt>>) -> Option<&Arc<Sync
 }
 
 /// The mirror's attachments that have the content of one to write, which was moved or copied.
-async fn reusable(plan: &SyncPlan, writes: &[Write], head: Option<&Snapshot>) -> Result<Reusable, SyncError> {
-    let wanted: HashSet<[u8; 32]> = writes.iter().filter_map(Write::attachment).collect();
+async fn reusable(plan: &SyncPlan, writes: &[Arc<Write>], head: Option<&Snapshot>) -> Result<Reusable, SyncError> {
+    let wanted: HashSet<[u8; 32]> = writes.iter().filter_map(|write| write.attachment()).collect();
     let Some(head) = head.filter(|_| !wanted.is_empty()) else {
         return Ok(Reusable::new());
     };

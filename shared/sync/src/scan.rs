@@ -1,6 +1,6 @@
 //! Lists the vault's files.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::io;
 
@@ -300,16 +300,16 @@ impl Scan {
             }
         }
         files.sort_unstable_by(|a, b| a.path.cmp(&b.path).then_with(|| a.on_disk.cmp(&b.on_disk)));
-        for same in files.chunk_by(|a, b| a.path == b.path) {
-            if let [file] = same {
-                self.files.push(file.clone());
-                continue;
-            }
+        let mut of_several = HashSet::new();
+        for same in files.chunk_by(|a, b| a.path == b.path).filter(|same| same.len() > 1) {
             for file in same {
+                of_several.insert(file.path.clone());
                 self.unknown.add(file.disk_path());
                 self.skipped.push(Skipped { path: file.disk_path().to_owned(), reason: Reason::SameName });
             }
         }
+        files.retain(|file| !of_several.contains(&file.path));
+        self.files = files;
         self.skipped.sort_by(|a, b| a.path.cmp(&b.path));
         self
     }

@@ -10,7 +10,7 @@
 
 use std::borrow::Cow;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write as _};
+use std::io::{self, BufWriter, Cursor, Write as _};
 use std::path::{Path, PathBuf};
 
 use atlas_segment::Kind;
@@ -110,14 +110,20 @@ impl State {
     /// # Errors
     /// When it is too large.
     pub fn encode(&self) -> io::Result<Vec<u8>> {
-        let mut bytes = vec![0; HEADER_BYTES];
-        bincode::encode_into_std_write(self, &mut bytes, codec()).map_err(io::Error::other)?;
-        let body = bytes.get(HEADER_BYTES..).unwrap_or_default();
-        let header = [&MAGIC[..], &VERSION.to_le_bytes(), &crc32fast::hash(body).to_le_bytes()].concat();
-        if let Some(start) = bytes.get_mut(..HEADER_BYTES) {
-            start.copy_from_slice(&header);
-        }
-        Ok(bytes)
+        let mut bytes = Cursor::new(Vec::new());
+        self.write(&mut bytes)?;
+        Ok(bytes.into_inner())
+    }
+
+    /// Writes the content of the state file to an empty file. That of a large folder is not held in memory.
+    fn write(&self, file: &mut (impl io::Write + io::Seek)) -> io::Result<()> {
+        file.write_all(&[0; HEADER_BYTES])?;
+        let mut body = BufWriter::new(Checksummed { file, checksum: crc32fast::Hasher::new() });
+        bincode::encode_into_std_write(self, &mut body, codec()).map_err(io::Error::other)?;
+        let Checksummed { file, checksum } = body.into_inner()?;
+        file.rewind()?;
+        let header = [&MAGIC[..], &VERSION.to_le_bytes(), &checksum.finalize().to_le_bytes()].concat();
+        file.write_all(&header)
     }
 
     /// Reads a state file; [`None`] when it is damaged, or of an unknown version.
@@ -136,6 +142,24 @@ impl State {
         };
         let (state, read): (Self, usize) = bincode::decode_from_slice(&body, codec()).ok()?;
         (read == body.len() && state.entries.is_sorted_by(|a, b| a.path < b.path)).then_some(state)
+    }
+}
+
+/// Writes to a file, and computes the checksum of what is written.
+struct Checksummed<'a, W> {
+    file: &'a mut W,
+    checksum: crc32fast::Hasher,
+}
+
+impl<W: io::Write> io::Write for Checksummed<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.checksum.update(bytes.get(..written).unwrap_or_default());
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 }
 
@@ -206,8 +230,7 @@ impl StateFolder {
     /// # Errors [`SyncError::State`].
     pub fn save(&self, state: &State) -> Result<(), SyncError> {
         let failed = |error| SyncError::State { path: self.file(), action: "written", error };
-        let bytes = state.encode().map_err(failed)?;
-        self.replace(&bytes).map_err(failed)
+        self.replace(state).map_err(failed)
     }
 
     /// Checks that a state like `before` can be written, before anything is done that the state must record.
@@ -215,19 +238,20 @@ impl StateFolder {
     /// # Errors [`SyncError::State`].
     pub fn rehearse(&self, before: Option<&State>) -> Result<(), SyncError> {
         let failed = |error| SyncError::State { path: self.file(), action: "written", error };
-        let bytes = before.map_or_else(|| Ok(vec![0; SMALL]), State::encode).map_err(failed)?;
-        self.draft(&bytes).map(drop).map_err(failed)
+        self.draft(before).map_err(failed)
     }
 
-    fn draft(&self, bytes: &[u8]) -> io::Result<File> {
+    fn draft(&self, state: Option<&State>) -> io::Result<()> {
         let mut file = File::create(self.path.join(DRAFT))?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        Ok(file)
+        match state {
+            Some(state) => state.write(&mut file)?,
+            None => file.write_all(&[0; SMALL])?,
+        }
+        file.sync_all()
     }
 
-    fn replace(&self, bytes: &[u8]) -> io::Result<()> {
-        drop(self.draft(bytes)?);
+    fn replace(&self, state: &State) -> io::Result<()> {
+        self.draft(Some(state))?;
         fs::rename(self.path.join(DRAFT), self.file())?;
         File::open(&self.path)?.sync_all()
     }

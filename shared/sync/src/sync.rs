@@ -206,15 +206,15 @@ async fn round(
     let described = plan.merges().filter(is_merged).map(|(_, path, merge)| merge.described(&path.path));
     summary.merged = described.collect();
     let Pushed { changes, after, alone, written, removed, copies, skipped, aside: _ } = pushed;
-    let outcome = Outcome { plan: &plan, pulled: pulled.done, written, removed, copies, merged, alone };
+    let outcome = Outcome { plan, pulled: pulled.done, written, removed, copies, merged, alone };
     (summary.pulled, summary.pushed) = (pulled.changes, changes);
     summary.conflicts.append(&mut pulled.conflicts);
     summary.skipped.extend(pulled.skipped.into_iter().chain(skipped));
-    summary.waiting = plan.waiting + pulled.waiting;
+    summary.waiting = outcome.plan.waiting + pulled.waiting;
     summary.changed = outcome.named();
     summary.describe(after.as_deref());
     if let Some(after) = &after {
-        let entries = remember(session, mirror, options, &outcome, after, vanished)?;
+        let entries = remember(session, mirror, options, outcome, after, vanished)?;
         let (folder, state) = (&session.folder, session.states.path());
         match attachment_texts::add(mirror, folder, state, options, &entries, &**progress).await {
             Ok(added) => {
@@ -377,7 +377,7 @@ fn remember(
     session: &Session,
     mirror: &Mirror,
     options: &SyncOptions,
-    outcome: &Outcome<'_>,
+    outcome: Outcome,
     after: &Snapshot,
     vanished: Vanished,
 ) -> Result<Vec<Entry>, SyncError> {

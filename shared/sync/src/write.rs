@@ -17,14 +17,21 @@ pub(crate) struct Write {
     pub(crate) file: File,
     /// The last version that was equal on both sides.
     pub(crate) ancestor: Version,
-    /// Its fingerprint, once it was read.
-    pub(crate) known: Option<Fingerprint>,
-    /// Its text, if it was kept in memory.
-    pub(crate) text: Option<Bytes>,
+    /// What was read of it, once it was read. Boxed, since most of a large folder's new files are not read before they
+    /// are indexed.
+    read: Option<Box<ReadFile>>,
     /// The object of an attachment's bytes.
-    pub(crate) blob: Option<Blob>,
+    pub(crate) blob: Option<Box<Blob>>,
     /// Whether it is done if the mirror has its content already.
     pub(crate) may_be_there: bool,
+}
+
+/// What was read of a file.
+#[derive(Clone, Debug)]
+struct ReadFile {
+    known: Fingerprint,
+    /// Its text, if it was kept in memory.
+    text: Option<Bytes>,
 }
 
 /// A file's metadata and hash when it was read: enough to see whether it has changed.
@@ -53,7 +60,22 @@ impl Content {
 
 impl Write {
     pub(crate) const fn new(file: File, ancestor: Version) -> Self {
-        Self { file, ancestor, known: None, text: None, blob: None, may_be_there: false }
+        Self { file, ancestor, read: None, blob: None, may_be_there: false }
+    }
+
+    /// The same write, of a file whose content is known, and the text if it is in memory.
+    pub(crate) fn with(self, known: Fingerprint, text: Option<Bytes>) -> Self {
+        Self { read: Some(Box::new(ReadFile { known, text })), ..self }
+    }
+
+    /// Its fingerprint, once it was read.
+    pub(crate) fn known(&self) -> Option<Fingerprint> {
+        self.read.as_ref().map(|read| read.known)
+    }
+
+    /// Its text, if it was kept in memory.
+    pub(crate) fn text(&self) -> Option<&Bytes> {
+        self.read.as_ref()?.text.as_ref()
     }
 
     /// A write of a file that was read.
@@ -65,7 +87,7 @@ impl Write {
 
     /// The hash of an attachment.
     pub(crate) fn attachment(&self) -> Option<[u8; 32]> {
-        self.known.filter(|known| known.kind == Kind::Attachment).map(|known| known.sha256)
+        self.known().filter(|known| known.kind == Kind::Attachment).map(|known| known.sha256)
     }
 
     /// Whether it is a note by its name, but an attachment because of its size.
@@ -75,8 +97,8 @@ impl Write {
 
     /// Adds what was read.
     pub(crate) fn learn(&mut self, content: Content) {
-        self.known = Some(content.fingerprint());
-        self.text = content.text.map(Bytes::from);
+        let known = content.fingerprint();
+        self.read = Some(Box::new(ReadFile { known, text: content.text.map(Bytes::from) }));
     }
 }
 
@@ -85,8 +107,8 @@ impl Write {
 pub(crate) struct Chosen {
     /// Its index.
     pub(crate) write: usize,
-    /// The mirror's version.
-    pub(crate) head: Version,
+    /// The mirror's version. Boxed, since a new file has none.
+    pub(crate) head: Option<Box<[u8; 32]>>,
     /// The generation of that version; 0 if none.
     pub(crate) replaces: u64,
 }

@@ -39,12 +39,12 @@ impl SyncPlan {
     }
 
     fn lost_in_folder(&self, what: FileKind) -> Lost {
-        let written = self.writes().filter_map(|(_, write)| write.known);
+        let written = self.writes().filter_map(|(_, write)| write.known());
         let elsewhere: HashSet<[u8; 32]> =
             written.filter(|known| known.stamp.size > 0).map(|known| known.sha256).collect();
         self.lost_where(what, |path, entry| match &path.action {
             PathAction::Remove(_) => !elsewhere.contains(&entry.sha256),
-            PathAction::Write(write) => entry.size > 0 && write.known.is_some_and(|known| known.stamp.size == 0),
+            PathAction::Write(write) => entry.size > 0 && write.known().is_some_and(|known| known.stamp.size == 0),
             _ => false,
         })
     }
