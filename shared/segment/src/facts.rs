@@ -3,6 +3,7 @@
 
 mod anchors;
 mod columns;
+mod encoded;
 mod items;
 mod lists;
 mod rows;
@@ -89,13 +90,13 @@ pub struct Symbol {
 /// Collects the facts of documents, in the order of their ids.
 #[derive(Default)]
 pub struct FactWriter {
-    properties: ColumnWriter<String>,
-    tags: ColumnWriter<u8>,
-    tasks: RowWriter<Task>,
-    link_lines: RowWriter<u32>,
-    symbols: RowWriter<Symbol>,
-    fields: ColumnWriter<Vec<String>>,
-    lists: RowWriter<ListItem>,
+    properties: ColumnWriter,
+    tags: ColumnWriter,
+    tasks: RowWriter,
+    link_lines: RowWriter,
+    symbols: RowWriter,
+    fields: ColumnWriter,
+    lists: RowWriter,
 }
 
 impl FactWriter {
@@ -105,28 +106,28 @@ impl FactWriter {
             // Keys are sorted, so that equal values are written alike.
             let mut value = value.clone();
             value.sort_all_objects();
-            self.properties.push(key, document, value.to_string());
+            self.properties.push(key, document, &value.to_string());
         }
         let mut tags: Vec<(&str, u8)> =
             note.tags.iter().map(|tag| (&*tag.name, tag_bit(tag.range.is_some()))).collect();
         tags.sort_unstable();
         for several in tags.chunk_by(|(one, _), (other, _)| one == other) {
             if let Some((name, _)) = several.first() {
-                self.tags.push(name, document, several.iter().fold(0, |bits, (_, bit)| bits | bit));
+                self.tags.push(name, document, &several.iter().fold(0, |bits, (_, bit)| bits | bit));
             }
         }
         for task in &note.tasks {
             let (line, indent, status) = (task.line, task.indent, task.status);
-            self.tasks.push(document, Task { line, indent, status, text: task.text.clone() });
+            self.tasks.push(document, &Task { line, indent, status, text: task.text.clone() });
         }
         self.add_links(document, &note.links);
         self.add_symbols(document, symbol::of_note(text));
         let items = lists::items(note, text);
         for (key, values) in lists::fields(note, text, &items) {
-            self.fields.push(&key, document, values);
+            self.fields.push(&key, document, &values);
         }
         for item in items {
-            self.lists.push(document, item);
+            self.lists.push(document, &item);
         }
     }
 
@@ -138,13 +139,13 @@ impl FactWriter {
 
     fn add_links(&mut self, document: u32, links: &[Link]) {
         for link in links.iter().filter(|link| !link.is_external()) {
-            self.link_lines.push(document, link.line);
+            self.link_lines.push(document, &link.line);
         }
     }
 
     fn add_symbols<'a>(&mut self, document: u32, symbols: impl Iterator<Item = symbol::Symbol<'a>>) {
         for symbol::Symbol { line, name } in symbols {
-            self.symbols.push(document, Symbol { line, name: name.to_owned() });
+            self.symbols.push(document, &Symbol { line, name: name.to_owned() });
         }
     }
 
@@ -232,11 +233,7 @@ impl rows::Row for u32 {
 
 /// A packed section with this content.
 pub(crate) fn packed(content: &impl Encode, packer: &mut Packer) -> Result<Vec<u8>, FormatError> {
-    let too_large = FormatError::TooLarge { what: "a section" };
-    match bincode::encode_to_vec(content, codec()) {
-        Ok(bytes) if bytes.len() <= MAX_BYTES => packer.pack(&bytes),
-        _ => Err(too_large),
-    }
+    encoded::section(|bytes| encoded::encode(content, bytes), packer)
 }
 
 pub(crate) const fn codec() -> bincode::config::Configuration<

@@ -35,6 +35,8 @@ pub(crate) struct TermWriter {
     lengths: Vec<u32>,
     /// The number of words of each passage of the current document.
     passage_words: Vec<u32>,
+    /// The passages of the current document that have a term, each with the `last` of its list before.
+    found: Vec<(u16, u32)>,
     passages: PassageWriter,
 }
 
@@ -47,8 +49,8 @@ struct List {
     next: u32,
     /// The weight in the current document.
     weight: u32,
-    /// The passages of the current document that have it.
-    passages: Vec<u16>,
+    /// One more than the place in `found` of the last passage of the current document that has it; 0 for none.
+    last: u32,
 }
 
 impl TermWriter {
@@ -73,17 +75,26 @@ impl TermWriter {
             if let Some(words) = self.passage_words.get_mut(passage) {
                 *words += 1;
             }
-            if let Some(list) = self.term(&word.folded, TEXT)
-                && !starts.is_empty()
-                && list.passages.last().is_none_or(|last| usize::from(*last) < passage)
-            {
-                list.passages.push(passage as u16);
+            let list = self.term(&word.folded, TEXT);
+            if !starts.is_empty() {
+                self.found_in(list, passage as u16);
             }
         }
         self.passage_words.iter().sum()
     }
 
-    fn term(&mut self, term: &str, weight: u32) -> Option<&mut List> {
+    /// Notes that the term of a list is in a passage.
+    fn found_in(&mut self, list: u32, passage: u16) {
+        let Some(list) = self.lists.get_mut(list as usize) else { return };
+        let last = list.last.checked_sub(1).and_then(|at| self.found.get(at as usize));
+        if last.is_none_or(|(last, _)| *last < passage) {
+            self.found.push((passage, list.last));
+            list.last = self.found.len() as u32;
+        }
+    }
+
+    /// Adds an occurrence of a term. Returns its list.
+    fn term(&mut self, term: &str, weight: u32) -> u32 {
         let id = match self.ids.get(term) {
             Some(id) => *id,
             None => {
@@ -93,12 +104,13 @@ impl TermWriter {
                 id
             }
         };
-        let list = self.lists.get_mut(id as usize)?;
-        if list.weight == 0 {
-            self.open.push(id);
+        if let Some(list) = self.lists.get_mut(id as usize) {
+            if list.weight == 0 {
+                self.open.push(id);
+            }
+            list.weight = list.weight.saturating_add(weight);
         }
-        list.weight = list.weight.saturating_add(weight);
-        Some(list)
+        id
     }
 
     /// Adds the next document: its text, titles, headings with their lines, and tags.
@@ -157,16 +169,23 @@ impl TermWriter {
         self.passages.push(&self.passage_words);
         let has_passages = self.passages.count(document) > 0;
         self.passage_words.clear();
+        let mut passages: Vec<u16> = Vec::new();
         for id in self.open.drain(..) {
             if let Some(list) = self.lists.get_mut(id as usize) {
                 let level = WEIGHTS.iter().take_while(|weight| **weight <= list.weight).count();
                 varint::write(&mut list.entries, u64::from(document - list.next));
                 list.entries.push(level as u8);
                 if has_passages {
-                    varint::write(&mut list.entries, list.passages.len() as u64);
+                    passages.clear();
+                    let mut last = std::mem::take(&mut list.last);
+                    while let Some((passage, before)) = last.checked_sub(1).and_then(|at| self.found.get(at as usize)) {
+                        passages.push(*passage);
+                        last = *before;
+                    }
+                    varint::write(&mut list.entries, passages.len() as u64);
                     let mut before = 0;
-                    for passage in list.passages.drain(..) {
-                        varint::write(&mut list.entries, u64::from(passage - std::mem::replace(&mut before, passage)));
+                    for passage in passages.iter().rev() {
+                        varint::write(&mut list.entries, u64::from(passage - std::mem::replace(&mut before, *passage)));
                     }
                 }
                 list.count += 1;
@@ -174,6 +193,7 @@ impl TermWriter {
                 list.weight = 0;
             }
         }
+        self.found.clear();
     }
 
     /// The sections.

@@ -36,7 +36,7 @@ pub(crate) enum PathAction {
     /// Write the folder's file to the mirror.
     Write(Arc<Write>),
     /// Remove it from the mirror, if the mirror has this version.
-    Remove(Version),
+    Remove(Box<Version>),
     /// Write the mirror's file to the folder, or remove the folder's.
     Pull(Box<Pull>),
     /// Both sides changed it: the mirror's file becomes a copy beside the folder's, and both are written to the mirror.
@@ -149,7 +149,7 @@ impl SyncPlan {
             },
             (InFolder::Nothing, _) => match decide(ancestor, None, head) {
                 Action::Keep => PathAction::Gone,
-                Action::Push => PathAction::Remove(ancestor),
+                Action::Push => PathAction::Remove(Box::new(ancestor)),
                 Action::Pull | Action::Conflict => {
                     PathAction::Pull(Box::new(Pull { on_disk: None, expected: ExpectedTarget::Nothing }))
                 }
@@ -222,8 +222,8 @@ impl SyncPlan {
 
     /// The paths to remove from the mirror, each with its index and the version to remove.
     pub(crate) fn removes(&self) -> impl Iterator<Item = (usize, &PathPlan, Version)> {
-        self.paths.iter().enumerate().filter_map(|(index, path)| match path.action {
-            PathAction::Remove(ancestor) => Some((index, path, ancestor)),
+        self.paths.iter().enumerate().filter_map(|(index, path)| match &path.action {
+            PathAction::Remove(ancestor) => Some((index, path, **ancestor)),
             _ => None,
         })
     }

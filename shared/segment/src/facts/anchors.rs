@@ -41,8 +41,8 @@ impl Stored for Targets {
 /// Collects links of documents, in the order of their ids.
 #[derive(Default)]
 pub(crate) struct AnchorWriter {
-    linked: ColumnWriter<String>,
-    anchors: ColumnWriter<String>,
+    linked: ColumnWriter,
+    anchors: ColumnWriter,
     has_links: bool,
     has_anchors: bool,
 }
@@ -70,7 +70,7 @@ impl AnchorWriter {
         self.has_anchors |= !anchors.is_empty();
         for (writer, columns) in [(&mut self.linked, linked), (&mut self.anchors, anchors)] {
             for (key, targets) in columns {
-                writer.push(&key, document, targets.into_iter().collect::<Vec<_>>().join("\n"));
+                writer.push(&key, document, &targets.into_iter().collect::<Vec<_>>().join("\n"));
             }
         }
     }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use bincode::{Decode, Encode};
 use bytes::Bytes;
 
-use super::{codec, damaged, differences, packed, sums};
+use super::encoded::{EncodedRows, encode, section};
+use super::{codec, damaged, sums};
 use crate::error::FormatError;
 use crate::frame::{self, Packer};
 use crate::section::SectionName;
@@ -21,30 +22,30 @@ pub trait Stored: Sized {
 }
 
 /// Collects columns.
-pub(super) struct ColumnWriter<F>(BTreeMap<String, (Vec<u32>, Vec<F>)>);
+#[derive(Default)]
+pub(super) struct ColumnWriter(BTreeMap<String, EncodedRows>);
 
-impl<F> Default for ColumnWriter<F> {
-    fn default() -> Self {
-        Self(BTreeMap::new())
-    }
-}
-
-impl<F: Encode> ColumnWriter<F> {
+impl ColumnWriter {
     /// Adds a value for `key`. `document` is that of the last call, with a new key, or a later one.
-    pub(super) fn push(&mut self, key: &str, document: u32, value: F) {
+    pub(super) fn push(&mut self, key: &str, document: u32, value: &impl Encode) {
         if !self.0.contains_key(key) {
-            self.0.insert(key.to_owned(), (Vec::new(), Vec::new()));
+            self.0.insert(key.to_owned(), EncodedRows::default());
         }
-        if let Some((documents, values)) = self.0.get_mut(key) {
-            documents.push(document);
-            values.push(value);
+        if let Some(rows) = self.0.get_mut(key) {
+            rows.push(document, value);
         }
     }
 
     pub(super) fn finish(self, packer: &mut Packer) -> Result<Vec<u8>, FormatError> {
-        let columns: Vec<EncodedColumn<F>> =
-            self.0.into_iter().map(|(key, (documents, values))| (key, differences(&documents), values)).collect();
-        packed(&columns, packer)
+        let columns = |bytes: &mut Vec<u8>| {
+            encode(&(self.0.len() as u64), bytes)?;
+            for (key, rows) in self.0 {
+                encode(&key, bytes)?;
+                rows.finish(bytes)?;
+            }
+            Ok(())
+        };
+        section(columns, packer)
     }
 }
 

@@ -3,7 +3,8 @@
 use bincode::{Decode, Encode};
 use bytes::Bytes;
 
-use super::{codec, damaged, differences, packed, sums};
+use super::encoded::{EncodedRows, section};
+use super::{codec, damaged, sums};
 use crate::error::FormatError;
 use crate::frame::{self, Packer};
 use crate::section::SectionName;
@@ -15,27 +16,17 @@ pub trait Row: Encode + Decode<()> {
 }
 
 /// Collects rows.
-pub(super) struct RowWriter<T> {
-    documents: Vec<u32>,
-    values: Vec<T>,
-}
+#[derive(Default)]
+pub(super) struct RowWriter(EncodedRows);
 
-impl<T> Default for RowWriter<T> {
-    fn default() -> Self {
-        Self { documents: Vec::new(), values: Vec::new() }
-    }
-}
-
-impl<T: Encode> RowWriter<T> {
+impl RowWriter {
     /// Adds a value. `document` is that of the last call or a later one.
-    pub(super) fn push(&mut self, document: u32, value: T) {
-        self.documents.push(document);
-        self.values.push(value);
+    pub(super) fn push(&mut self, document: u32, value: &impl Encode) {
+        self.0.push(document, value);
     }
 
     pub(super) fn finish(self, packer: &mut Packer) -> Result<Vec<u8>, FormatError> {
-        let rows = (differences(&self.documents), self.values);
-        packed(&rows, packer)
+        section(|bytes| self.0.finish(bytes), packer)
     }
 }
 
