@@ -1,5 +1,6 @@
 //! Postings under construction: one list of gaps per gram, which takes a tenth of the memory that pairs would.
 
+use crate::byte_lists::{ByteList, ByteLists};
 use crate::directory::GramDirectory;
 use crate::gram::{Gram, MAX_BYTES, PageWriter, each_place};
 use crate::varint;
@@ -17,6 +18,7 @@ pub(crate) struct GramBuilder {
     pairs: Vec<u32>,
     tables: Vec<Table>,
     lists: Vec<List>,
+    gaps: ByteLists,
     /// For each list, one more than its last chunk. Kept separately, since most places need only this.
     nexts: Vec<u32>,
 }
@@ -34,19 +36,16 @@ const SPLIT: u32 = 1 << 31;
 
 #[derive(Default)]
 struct List {
-    gaps: Vec<u8>,
+    gaps: ByteList,
     count: u32,
 }
 
-impl List {
-    /// Appends its chunks, ascending, to `ids`.
-    fn ids(&self, ids: &mut Vec<u32>) {
-        let mut gaps = self.gaps.as_slice();
-        let mut next = 0;
-        while let Some(gap) = varint::read(&mut gaps) {
-            ids.push(next + gap as u32);
-            next += gap as u32 + 1;
-        }
+/// Appends the chunks with these gaps, ascending, to `ids`.
+fn add_ids(mut gaps: &[u8], ids: &mut Vec<u32>) {
+    let mut next = 0;
+    while let Some(gap) = varint::read(&mut gaps) {
+        ids.push(next + gap as u32);
+        next += gap as u32 + 1;
     }
 }
 
@@ -58,12 +57,13 @@ impl Table {
 
 impl GramBuilder {
     pub(crate) fn new() -> Self {
-        Self { pairs: vec![0; 1 << 16], tables: Vec::new(), lists: Vec::new(), nexts: Vec::new() }
+        let (tables, lists, nexts) = Default::default();
+        Self { pairs: vec![0; 1 << 16], tables, lists, gaps: ByteLists::default(), nexts }
     }
 
     /// Adds `chunk`, whose folded text is `folded`, to the lists of its grams. Chunks must arrive in order; a list holds each chunk once.
     pub(crate) fn add(&mut self, chunk: u32, folded: &[u8]) {
-        let Self { pairs, tables, lists, nexts } = self;
+        let Self { pairs, tables, lists, gaps, nexts } = self;
         each_place(folded, |[a, b, c], after| {
             let Some(pair) = pairs.get_mut(usize::from(u16::from_be_bytes([a, b]))) else { return };
             if *pair == 0 {
@@ -92,7 +92,7 @@ impl GramBuilder {
             if let Some(next) = nexts.get_mut(list).filter(|next| **next <= chunk)
                 && let Some(list) = lists.get_mut(list)
             {
-                varint::write(&mut list.gaps, u64::from(chunk - *next));
+                gaps.write(&mut list.gaps, u64::from(chunk - *next));
                 list.count += 1;
                 *next = chunk + 1;
             }
@@ -124,6 +124,7 @@ impl GramBuilder {
             *slot = 0;
         }
         self.lists.clear();
+        self.gaps.clear();
         self.nexts.clear();
     }
 
@@ -151,7 +152,7 @@ impl GramBuilder {
     pub(crate) fn finish(self, chunks: u32, directory: &mut GramDirectory) -> Vec<u8> {
         let mut section = Vec::new();
         let mut writer = PageWriter::new(chunks);
-        let mut ids = Vec::new();
+        let (mut gaps, mut ids) = (Vec::new(), Vec::new());
         let mut add = |page: Option<(Gram, Vec<u8>)>| {
             if let Some((first, page)) = page {
                 directory.push(first, page.len() as u32);
@@ -159,8 +160,9 @@ impl GramBuilder {
             }
         };
         self.each(|gram, list| {
+            self.gaps.read(&list.gaps, &mut gaps);
             ids.clear();
-            list.ids(&mut ids);
+            add_ids(&gaps, &mut ids);
             add(writer.push(gram, &ids));
         });
         add(writer.take());

@@ -9,7 +9,7 @@
 //! - [`part`]: the unit that is fetched, checked, decoded and cached; `part_ref`: names a part; `frame`: its checksum and compression.
 //! - [`text`], [`chunk`], [`record`], [`paths`], [`headings`], [`gram`], [`terms`], [`passages`], [`facts`], [`code`]: the sections.
 //! - [`vectors`]: an object of its own, with the vectors of a segment's notes; [`clusters`]: one with lists of all that are near each other.
-//! - [`postings`], `varint`, `lines`: encodings of sets, numbers and many strings; `near`: terms like a word; [`candidates()`]: combines sets of grams into matching
+//! - [`postings`], `varint`, `lines`: encodings of sets, numbers and many strings; `byte_lists`: many lists under construction; `near`: terms like a word; [`candidates()`]: combines sets of grams into matching
 //!   chunks.
 //!
 //! Decoding a part checks it first: damage is an error that names the section, never a panic, and every decompression has a limit.
@@ -17,6 +17,7 @@
 #![doc = include_str!("../FORMAT.md")]
 
 pub mod builder;
+mod byte_lists;
 mod candidates;
 pub mod chunk;
 pub mod clusters;

@@ -6,6 +6,7 @@ use atlas_vault::excalidraw::without_drawing;
 use atlas_vault::file_kind::is_code;
 use atlas_vault::{VaultPath, words};
 
+use crate::byte_lists::{ByteList, ByteLists};
 use crate::error::FormatError;
 use crate::frame::{self, Packer};
 use crate::passages::{PassageWriter, starts};
@@ -29,6 +30,7 @@ const PAGE_BYTES: usize = 16 << 10;
 pub(crate) struct TermWriter {
     ids: HashMap<Box<str>, u32, foldhash::fast::FixedState>,
     lists: Vec<List>,
+    entries: ByteLists,
     /// The terms of the current document.
     open: Vec<u32>,
     /// The number of words of each document.
@@ -43,7 +45,7 @@ pub(crate) struct TermWriter {
 #[derive(Default)]
 struct List {
     /// Gaps between documents, and levels; of documents with several passages also how many of these have the term, and the gaps between them.
-    entries: Vec<u8>,
+    entries: ByteList,
     count: u32,
     /// One more than the last document.
     next: u32,
@@ -170,11 +172,12 @@ impl TermWriter {
         let has_passages = self.passages.count(document) > 0;
         self.passage_words.clear();
         let mut passages: Vec<u16> = Vec::new();
+        let entries = &mut self.entries;
         for id in self.open.drain(..) {
             if let Some(list) = self.lists.get_mut(id as usize) {
                 let level = WEIGHTS.iter().take_while(|weight| **weight <= list.weight).count();
-                varint::write(&mut list.entries, u64::from(document - list.next));
-                list.entries.push(level as u8);
+                entries.write(&mut list.entries, u64::from(document - list.next));
+                entries.push(&mut list.entries, level as u8);
                 if has_passages {
                     passages.clear();
                     let mut last = std::mem::take(&mut list.last);
@@ -182,10 +185,10 @@ impl TermWriter {
                         passages.push(*passage);
                         last = *before;
                     }
-                    varint::write(&mut list.entries, passages.len() as u64);
+                    entries.write(&mut list.entries, passages.len() as u64);
                     let mut before = 0;
                     for passage in passages.iter().rev() {
-                        varint::write(&mut list.entries, u64::from(passage - std::mem::replace(&mut before, *passage)));
+                        entries.write(&mut list.entries, u64::from(passage - std::mem::replace(&mut before, *passage)));
                     }
                 }
                 list.count += 1;
@@ -203,12 +206,13 @@ impl TermWriter {
         terms.sort_unstable();
         let mut fst = fst::MapBuilder::memory();
         let mut pages = PageWriter::default();
-        let mut read = ReadList::default();
+        let (mut entries, mut read) = (Vec::new(), ReadList::default());
         for (ordinal, (term, id)) in (0u32..).zip(&terms) {
             let too_large = |_| FormatError::TooLarge { what: "the fst of terms" };
             fst.insert(term.as_bytes(), u64::from(ordinal)).map_err(too_large)?;
             let Some(list) = self.lists.get(*id as usize) else { continue };
-            list.read(&self.passages, &mut read);
+            self.entries.read(&list.entries, &mut entries);
+            read.of(&entries, &self.passages);
             self.passages.push_term(read.passages());
             if pages.push(&read.ids, &postings::encode_weighted(&read.ids, read.levels.iter().copied(), universe)) {
                 self.passages.close();
@@ -255,16 +259,14 @@ impl ReadList {
         let ranges = starts.zip(&self.ends).map(|(start, end)| start..*end);
         self.ids.iter().zip(ranges).map(|(id, range)| (*id, self.passages.get(range).unwrap_or_default()))
     }
-}
 
-impl List {
-    fn read(&self, passages: &PassageWriter, read: &mut ReadList) {
-        let ReadList { ids, levels, passages: found, ends } = read;
+    /// Reads the entries of a list.
+    fn of(&mut self, mut entries: &[u8], passages: &PassageWriter) {
+        let Self { ids, levels, passages: found, ends } = self;
         ids.clear();
         levels.clear();
         found.clear();
         ends.clear();
-        let mut entries = self.entries.as_slice();
         let mut next = 0;
         while let Some(gap) = varint::read(&mut entries) {
             let Some((level, rest)) = entries.split_first() else { return };

@@ -1,11 +1,16 @@
 //! LEB128 unsigned integers.
 
-pub(crate) fn write(out: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn write(out: &mut Vec<u8>, value: u64) {
+    each_byte(value, |byte| out.push(byte));
+}
+
+/// Calls `each` with the bytes of an integer.
+pub(crate) fn each_byte(mut value: u64, mut each: impl FnMut(u8)) {
     while value >= 0x80 {
-        out.push(value as u8 | 0x80);
+        each(value as u8 | 0x80);
         value >>= 7;
     }
-    out.push(value as u8);
+    each(value as u8);
 }
 
 /// Reads one integer from the front of `bytes`; `None` if it is truncated or too long.
