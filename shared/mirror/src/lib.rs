@@ -20,7 +20,7 @@
 //!   older ones; `changed`: the paths that one changed.
 //! - [`snapshot`]: one generation, whose parts are loaded in waves; `ranges` merges byte ranges, [`cache`] keeps
 //!   decoded parts.
-//! - [`change`]: the content of a commit; [`commit`]: makes it the next generation; `turn`: whose turn it is in this process.
+//! - [`change`]: the content of a commit; [`upload`]: segments that are sent before it; [`commit`]: makes it the next generation; `turn`: whose turn it is in this process.
 //! - [`once`]: small objects whose content the first writer decides; [`claim`]: claims keyed requests before they run;
 //!   [`request`]: requests for a sync.
 //! - [`mod@merge`]: merges small segments; [`held_vectors`]: all vectors of one.

@@ -17,7 +17,7 @@
 //!   `make_room` renames the files.
 //! - [`mod@sync`]: one sync, in this order. A `session` opens folder and state; a `recovery` cleans up after a killed
 //!   sync; a plan is made; a [`pull`] writes files, and names copies as `conflict` defines; a `push` uploads
-//!   `attachments` and commits a `change`, for which `indexing` builds the segments of each `write`. The `outcome` is what the plan achieved; the next state and the [`summary`]
+//!   `attachments` and commits a `change`, for which `indexing` builds the segments of each `write`, and `uploads` sends those that are full. The `outcome` is what the plan achieved; the next state and the [`summary`]
 //!   for the person are made of it. `merging` merges what both sides changed, before the pull (`merged`: such a file). Then `attachment_texts` adds the text that a `text_reader` reads in attachments, and
 //!   [`embedding`] the vectors of notes.
 //! - `repair`: publishes again what the store has lost. `readahead`: reads files before they are needed. `code_reader`: finds symbols in those of source code.
