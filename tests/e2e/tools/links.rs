@@ -246,14 +246,21 @@ async fn lines_of_long_notes_come_in_more_pages() {
 async fn links_to_nothing_are_told_where_the_neighbors_are_cut() {
     let notes: Vec<String> = (0..9).map(|number| format!("n{number}.md")).collect();
     let links: String = (0..9).map(|number| format!("[[n{number}]] [[gone {number}]] ")).collect();
-    let hub = format!("{links} [[sub/n1]]\n");
+    let hub = format!("{links} [[sub/n1]] [[./n1]] [[./gone]] [[x/n1.md]]\n");
     let mut all: Vec<(&str, &str)> = notes.iter().map(|name| (name.as_str(), "[[hub]]\n")).collect();
     all.push(("hub.md", &hub));
+    all.push(("far.md", "[[n1]] [[n2]] [[n4]] [[n5]] [[sub/n1]] [[./n1]] [[./gone]] [[x/n1.md]] [[N3]]\n"));
     let world = World::open(&all).await;
     let near = world.ok("graph_neighbors", json!({ "path": "hub.md", "limit": 4 })).await;
     assert_eq!(paths(&near, "neighbors"), ["n0.md", "n1.md", "n2.md", "n3.md"]);
     assert!(near["neighbors"].as_array().unwrap().iter().all(|near| near["direction"] == "both"), "{near}");
     assert_eq!(near["unresolved"], json!(["gone 0", "gone 1", "gone 2", "gone 3"]));
-    let near = world.ok("graph_neighbors", json!({ "path": "hub.md", "limit": 9, "depth": 2 })).await;
-    assert_eq!((near["truncated"].as_bool(), near["unresolved"].as_array().unwrap().len()), (Some(false), 9));
+    let near = world.ok("graph_neighbors", json!({ "path": "hub.md", "limit": 10, "depth": 2 })).await;
+    let gone = near["unresolved"].as_array().unwrap();
+    assert_eq!((near["truncated"].as_bool(), gone.len()), (Some(false), 9));
+    let near = world.ok("graph_neighbors", json!({ "path": "hub.md", "limit": 1 })).await;
+    assert_eq!(near["unresolved"], json!(["gone 0"]));
+    // Far below the cut, targets with folders are told apart too.
+    let near = world.ok("graph_neighbors", json!({ "path": "far.md", "limit": 3 })).await;
+    assert_eq!(near["unresolved"], json!(["sub/n1", "./gone", "x/n1.md"]));
 }

@@ -283,9 +283,24 @@ impl Graph {
         targets.flat_map(move |table| table.targets_of(document.document)).map(|(target, _)| target)
     }
 
-    /// Whether there is a file that a link with this target resolves to in every note, as far as its name tells.
-    pub fn has_file_for(&self, target: &str) -> bool {
-        !target.contains('/') && resolve::names(target).any(|name| self.named(&name).next().is_some())
+    /// Whether a link with this target leads to some file from every note, found without comparing the files that it may mean. False where that
+    /// takes more, as for a target that begins at the note's folder.
+    pub fn leads_somewhere(&self, target: &str) -> Result<bool, Error> {
+        if target.is_empty() || target.starts_with(['.', '/']) {
+            return Ok(false);
+        }
+        for (end, name) in resolve::spellings(target).map(|written| fold(&written)).zip(resolve::names(target)) {
+            for document in self.named(&name) {
+                let path = self.index().path(document)?;
+                let folded = fold(&path);
+                let above = folded.strip_suffix(&*end);
+                let has_end = above.is_some_and(|above| above.is_empty() || above.ends_with('/'));
+                if has_end && VaultPath::parse(&path).is_ok() {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// Whether a note has this folded name, without `.md`.

@@ -129,7 +129,7 @@ impl Walk<'_> {
         let mut unresolved = Vec::new();
         for target in graph.targets(document) {
             // Its file would not be added.
-            if self.is_cut && graph.has_file_for(target) {
+            if self.is_cut && graph.leads_somewhere(target)? {
                 continue;
             }
             match graph.meant(target, &path)? {
