@@ -73,7 +73,7 @@ impl ClusterWriter {
     pub fn new(dimensions: u32, centroids: Vec<u8>) -> Result<Self, FormatError> {
         let size = row_bytes(dimensions) as usize;
         let count = centroids.len() / size;
-        let fits = centroids.len() % size == 0 && (1..=MAX_CLUSTERS as usize).contains(&count);
+        let fits = centroids.len().is_multiple_of(size) && (1..=MAX_CLUSTERS as usize).contains(&count);
         if !fits || !(1..=MAX_DIMENSIONS).contains(&dimensions) {
             return Err(TOO_LARGE);
         }

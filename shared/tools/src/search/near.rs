@@ -58,13 +58,20 @@ impl Candidate {
     }
 }
 
+/// A row to look at: its note, its page and its bytes there, and the lines of its passage.
+struct Row {
+    document: DocumentRef,
+    page: Slot,
+    range: Range<usize>,
+    lines: (u32, u32),
+}
+
 /// Rows to look at, and the wave that fetches them.
 #[derive(Default)]
 pub(super) struct Rows {
     pub(super) wave: Wave,
     slots: HashMap<(usize, u64), Slot>,
-    /// The rows: their notes, their bytes in a page, and the lines of their passages.
-    places: Vec<(DocumentRef, Slot, Range<usize>, (u32, u32))>,
+    looked_at: Vec<Row>,
 }
 
 impl Rows {
@@ -83,14 +90,14 @@ impl Rows {
         let wave = &mut self.wave;
         let slot = self.slots.entry((document.segment, page.range.start));
         let slot = *slot.or_insert_with(|| wave.add(document.segment, page));
-        self.places.push((document, slot, range, lines));
+        self.looked_at.push(Row { document, page: slot, range, lines });
     }
 
     /// The rows themselves, in the order in which they were added.
     pub(super) fn vectors(self, fetched: &Fetched) -> Result<Vec<Vector>, Error> {
-        let mut found = Vec::with_capacity(self.places.len());
-        for (_, slot, range, _) in self.places {
-            let page = fetched.get(slot)?;
+        let mut found = Vec::with_capacity(self.looked_at.len());
+        for Row { page, range, .. } in self.looked_at {
+            let page = fetched.get(page)?;
             found.extend(page.vectors()?.get(range).and_then(atlas_embeddings::vector::of_row));
         }
         Ok(found)
@@ -98,9 +105,9 @@ impl Rows {
 
     /// The rows' passages, the nearest first, by note for equal ones.
     pub(super) fn near(self, index: &Index, query: &Vector, fetched: &Fetched) -> Result<Vec<Near>, Error> {
-        let mut found = Vec::with_capacity(self.places.len());
-        for (document, slot, range, lines) in self.places {
-            let page = fetched.get(slot)?;
+        let mut found = Vec::with_capacity(self.looked_at.len());
+        for Row { document, page, range, lines } in self.looked_at {
+            let page = fetched.get(page)?;
             let similarity = page.vectors()?.get(range).map_or(0.0, |row| query.similarity(row));
             found.push(Near { document, similarity, lines });
         }
