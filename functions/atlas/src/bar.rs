@@ -176,15 +176,17 @@ impl Line {
     fn text(&self, elapsed: Duration) -> String {
         let (name, done) = (name(self.phase), self.done);
         let a_second = (done as f64 / elapsed.as_secs_f64().max(0.001)) as u64;
-        match (self.phase, self.total) {
-            (Phase::Scan | Phase::Extract, _) => {
-                format!("{name}: {} files, {}/s", HumanCount(done), HumanCount(a_second))
-            }
-            (_, None) => format!("{name}: {}, {}/s", DecimalBytes(done), DecimalBytes(a_second)),
-            (_, Some(total)) => {
-                let left = Duration::from_secs(total.saturating_sub(done) / a_second.max(1));
-                let (done, total) = (DecimalBytes(done), DecimalBytes(total));
-                format!("{name}: {done} of {total}, {}/s, {} left", DecimalBytes(a_second), HumanDuration(left))
+        let (amount, unit): (fn(u64) -> String, &str) = match self.phase {
+            Phase::Scan | Phase::Extract => (|count| HumanCount(count).to_string(), " files"),
+            Phase::Embed => (|count| HumanCount(count).to_string(), " passages"),
+            _ => (|bytes| DecimalBytes(bytes).to_string(), ""),
+        };
+        let speed = amount(a_second);
+        match self.total {
+            None => format!("{name}: {}{unit}, {speed}/s", amount(done)),
+            Some(total) => {
+                let left = HumanDuration(Duration::from_secs(total.saturating_sub(done) / a_second.max(1)));
+                format!("{name}: {} of {}{unit}, {speed}/s, {left} left", amount(done), amount(total))
             }
         }
     }
@@ -203,6 +205,10 @@ mod tests {
         assert_eq!(
             line(Phase::Read, 20_000_000, Some(80_000_000)).text(after),
             "reading: 20.00 MB of 80.00 MB, 2.00 MB/s, 30 seconds left"
+        );
+        assert_eq!(
+            line(Phase::Embed, 2_500, Some(130_000)).text(after),
+            "embedding: 2,500 of 130,000 passages, 250/s, 8 minutes left"
         );
         assert_eq!(line(Phase::Upload, 0, None).text(Duration::ZERO), "uploading: 0 B, 0 B/s");
     }

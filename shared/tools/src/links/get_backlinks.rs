@@ -25,7 +25,7 @@ pub struct GetBacklinks;
 pub struct Arguments {
     /// Its path from the root of the vault, with its extension.
     path: ReadPath,
-    /// Also return the lines of the links. Where the linking notes are long, a page then ends before it has `limit` of them; its `cursor` goes on.
+    /// Also return the lines, on shorter pages.
     #[serde(default)]
     include_context: bool,
     /// Count embeds as links; true if not given.
