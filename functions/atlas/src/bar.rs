@@ -208,7 +208,7 @@ mod tests {
         );
         assert_eq!(
             line(Phase::Embed, 2_500, Some(130_000)).text(after),
-            "embedding: 2,500 of 130,000 passages, 250/s, 8 minutes left"
+            "embedding: 2,500 of 130,000 passages, 250/s, 9 minutes left"
         );
         assert_eq!(line(Phase::Upload, 0, None).text(Duration::ZERO), "uploading: 0 B, 0 B/s");
     }
