@@ -64,7 +64,7 @@ pub struct ThrottleConfig {
     /// The limits by class of operation.
     pub tiers: Tiers,
     /// The limits of all callers of a vault together.
-    #[serde(skip_serializing_if = "VaultTiers::is_empty")]
+    #[serde(skip_serializing_if = "VaultTiers::is_unlimited")]
     pub vault_tiers: VaultTiers,
     /// Most concurrent changes of one vault; unlimited if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,13 +82,13 @@ impl Default for ThrottleConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[allow(missing_docs, reason = "each is the tier of the scope class of its name")]
-pub struct Tiers {
-    pub read: Tier,
-    pub write: Tier,
-    pub delete: Tier,
-    pub bulk: Tier,
-    pub execute: Tier,
-    pub admin: Tier,
+pub struct Tiers<T = Tier> {
+    pub read: T,
+    pub write: T,
+    pub delete: T,
+    pub bulk: T,
+    pub execute: T,
+    pub admin: T,
 }
 
 impl Default for Tiers {
@@ -107,26 +107,16 @@ impl Default for Tiers {
 }
 
 /// The tiers of a vault; unlimited where omitted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-#[allow(missing_docs, reason = "each is the tier of the scope class of its name")]
-pub struct VaultTiers {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub read: Option<Tier>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub write: Option<Tier>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delete: Option<Tier>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bulk: Option<Tier>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub execute: Option<Tier>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub admin: Option<Tier>,
+pub type VaultTiers = Tiers<Option<Tier>>;
+
+impl Default for VaultTiers {
+    fn default() -> Self {
+        Self { read: None, write: None, delete: None, bulk: None, execute: None, admin: None }
+    }
 }
 
 impl VaultTiers {
-    fn is_empty(&self) -> bool {
+    fn is_unlimited(&self) -> bool {
         *self == Self::default()
     }
 }

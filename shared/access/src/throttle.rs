@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::policy::{Tier, Tiers, VaultTiers};
+use crate::policy::{Tier, Tiers};
 use crate::scope::Scope;
 
 const MINUTE_MS: u128 = 60_000;
@@ -68,25 +68,10 @@ impl Class {
     }
 }
 
-impl Tiers {
+impl<T: Copy> Tiers<T> {
     /// The tier of a class.
     #[must_use]
-    pub const fn of(&self, class: Class) -> Tier {
-        match class {
-            Class::Read => self.read,
-            Class::Write => self.write,
-            Class::Delete => self.delete,
-            Class::Bulk => self.bulk,
-            Class::Execute => self.execute,
-            Class::Admin => self.admin,
-        }
-    }
-}
-
-impl VaultTiers {
-    /// The tier of a class, if there is one.
-    #[must_use]
-    pub const fn of(&self, class: Class) -> Option<Tier> {
+    pub const fn of(&self, class: Class) -> T {
         match class {
             Class::Read => self.read,
             Class::Write => self.write,

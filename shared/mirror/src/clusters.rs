@@ -33,8 +33,8 @@ impl Snapshot {
         let Some(clusters) = self.manifest().clusters else { return true };
         let listed: u64 = vectors().filter(|of| of.listed.is_some()).map(|of| u64::from(of.layout.rows)).sum();
         let unlisted = rows - listed;
-        // All codes of what is in no list are read by each query.
-        unlisted > (rows + bound.saturating_mul(8)) / 128 || clusters.layout.rows > listed.saturating_mul(2)
+        // Each query reads the codes of all rows that are in no list: a sixteenth of the bound, and a 128th of a large vault, cost little.
+        unlisted > bound / 16 + rows / 128 || clusters.layout.rows > listed.saturating_mul(2)
     }
 }
 
@@ -106,7 +106,7 @@ async fn sample(head: &Snapshot, rows: u64, count: usize) -> Result<Vec<Vec<u8>>
             number += 1;
         }
     }
-    // What is between the pages is not read.
+    // Each page is a request of its own, since the pages between them are not needed.
     let head = head.with_max_requests(BATCH);
     let mut sample = Vec::new();
     for (wants, layouts) in wants.chunks(BATCH).zip(layouts.chunks(BATCH)) {

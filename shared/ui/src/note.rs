@@ -235,41 +235,44 @@ fn linked(text: &str, targets: &Targets) -> Markup {
     }
 }
 
+/// The notes that link to the one at `path`, with the lines of the links as far as a page of them has room.
+async fn backlinks(visit: &Visit, path: &str) -> Vec<Value> {
+    let call = |with_lines: bool| {
+        let call = json!({ "path": path, "include_context": with_lines, "limit": MAX_BACKLINKS });
+        visit.call(entry::<GetBacklinks>(), call)
+    };
+    let page = call(true).await.unwrap_or_default();
+    let mut found = page.list("items").to_vec();
+    if page.given("cursor").is_some() && (found.len() as u64) < MAX_BACKLINKS {
+        let all = call(false).await.unwrap_or_default();
+        found.extend(all.list("items").iter().skip(found.len()).cloned());
+    }
+    found
+}
+
 /// The neighbourhood of a note.
 struct Around {
-    backlinks: Value,
-    /// The first of them again, with the lines of the links.
-    with_lines: Value,
+    backlinks: Vec<Value>,
     neighbors: Value,
     uri: Value,
 }
 
 impl Around {
     async fn of(visit: &Visit, path: &str) -> Self {
-        let backlinks =
-            |with_lines: bool| json!({ "path": path, "include_context": with_lines, "limit": MAX_BACKLINKS });
         let neighbors = json!({ "path": path, "depth": 2, "limit": MAX_NEIGHBORS });
         let uri = json!({ "action": "open", "params": { "file": path } });
-        let (backlinks, with_lines, neighbors, uri) = future::join4(
-            visit.call(entry::<GetBacklinks>(), backlinks(false)),
-            visit.call(entry::<GetBacklinks>(), backlinks(true)),
+        let (backlinks, neighbors, uri) = future::join3(
+            backlinks(visit, path),
             visit.call(entry::<GraphNeighbors>(), neighbors),
             visit.call(entry::<GenerateUri>(), uri),
         )
         .await;
-        let [backlinks, with_lines, neighbors, uri] =
-            [backlinks, with_lines, neighbors, uri].map(Result::unwrap_or_default);
-        Self { backlinks, with_lines, neighbors, uri }
-    }
-
-    /// The lines of the links in a note.
-    fn lines_of(&self, source: &str) -> impl Iterator<Item = &Value> {
-        let found = self.with_lines.list("items").iter().find(|link| link.text("source_path") == source);
-        found.into_iter().flat_map(|link| link.list("contexts").iter().take(MAX_CONTEXTS))
+        let [neighbors, uri] = [neighbors, uri].map(Result::unwrap_or_default);
+        Self { backlinks, neighbors, uri }
     }
 
     fn show(&self, path: &str, headings: &[Heading]) -> Markup {
-        let links = self.backlinks.list("items");
+        let links = &self.backlinks;
         html! {
             aside.side aria-label="Around this note" {
                 div.tools {
@@ -288,7 +291,7 @@ impl Around {
                     @for link in links {
                         li {
                             a href=(links::note(link.text("source_path"))) { (links::name(link.text("source_path"))) }
-                            @for line in self.lines_of(link.text("source_path")) { p.context { (line.text("text")) } }
+                            @for line in link.list("contexts").iter().take(MAX_CONTEXTS) { p.context { (line.text("text")) } }
                         }
                     }
                 }

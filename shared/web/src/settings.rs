@@ -8,7 +8,6 @@ use atlas_access::{KeyError, Secret, ThrottleConfig, VisibilityConfig};
 use atlas_mirror::VaultId;
 use atlas_mirror::location::Variables;
 use atlas_ops::Limits;
-use atlas_ops::app::Reach;
 use atlas_ops::atlas::CurrentContext;
 use atlas_ops::atlas::ScalePicture;
 use atlas_ops::pipeline::audit::Audit;
@@ -25,8 +24,7 @@ pub use vaults::{FurtherVaults, VaultSettings};
 use self::auth::is_address;
 use crate::clients::Clients;
 use crate::config::embeddings::{EmbeddingsKeys, TOKEN};
-use crate::config::error::DocumentError;
-use crate::config::obsidian::{ObsidianDocument, ObsidianSettings};
+use crate::config::obsidian::ObsidianSettings;
 use crate::config::services::ServiceSettings;
 use crate::config::source::ConfigSource;
 use crate::hosts::Hosts;
@@ -274,23 +272,6 @@ impl Settings {
     pub fn near_apps(mut self) -> Self {
         self.obsidian.is_near = true;
         self
-    }
-
-    /// How the app of a vault is reached.
-    ///
-    /// # Errors
-    /// When a key or the secret is missing.
-    pub fn reach(&self, vault: &VaultId) -> Result<Reach, DocumentError> {
-        let settings = self.vaults.iter().find(|of| of.id == *vault);
-        settings.map(|settings| self.reach_of(settings)).transpose().map(Option::unwrap_or_default)
-    }
-
-    /// The same for a vault that need not be among [`Settings::vaults`].
-    pub(crate) fn reach_of(&self, vault: &VaultSettings) -> Result<Reach, DocumentError> {
-        let open = |document: &ObsidianDocument| {
-            document.open(&format!("obsidian of {}", vault.id), vault.id.as_str(), &self.obsidian)
-        };
-        vault.obsidian.as_ref().map(open).transpose().map(Option::unwrap_or_default)
     }
 
     /// The settings of a deployment of one vault, with all defaults.

@@ -82,53 +82,54 @@ impl VaultDocuments {
         let Ok(id) = id.parse::<VaultId>() else { return Ok(None) };
         let found = self.vaults.get_or_insert_with(&id, || Ok::<_, Infallible>(Arc::default()));
         let Ok(slot) = found;
-        // One request reads; others of the vault wait for it.
+        // One request reads; others of the vault wait for it. If it is given up, the last reading stays.
         let mut last = slot.lock().await;
-        let reading = match last.take() {
-            Some(fresh) if fresh.is_fresh(completing.version, self.max_age, now) => fresh,
-            old => self.read(&id, completing, old, now).await,
+        let vault = match &*last {
+            Some(fresh) if fresh.is_fresh(completing.version, self.max_age, now) => fresh.vault.clone(),
+            old => {
+                let next = self.read(&id, completing, old.as_ref(), now).await;
+                last.insert(next).vault.clone()
+            }
         };
-        let vault = last.insert(reading).vault.clone();
         vault.map_err(|_| {
             let message = "the configuration of this vault cannot be used; its operator must look at the log";
             Error::new(Code::Unavailable, Reason::ConfigUnusable, message)
         })
     }
 
-    async fn read(&self, id: &VaultId, completing: &Completing, old: Option<Reading>, now: Timestamp) -> Reading {
+    async fn read(&self, id: &VaultId, completing: &Completing, old: Option<&Reading>, now: Timestamp) -> Reading {
         let version = completing.version;
         let key = format!("{}/{id}.json", completing.further.folder);
-        let mut next = Reading { at: now, version, contents: None, mirror: None, vault: Ok(None) };
-        let mut kept = None;
-        if let Some(old) = old {
-            (next.contents, next.mirror) = (old.contents, old.mirror);
-            kept = old.vault.ok().flatten().filter(|_| old.version == version);
-        }
-        match read_object(&self.store, &key, next.contents.as_ref()).await {
-            Ok(Found::Unchanged) => {}
-            Ok(Found::Contents(contents)) => {
-                // What the vault's process knows is kept if nothing changed.
-                kept = kept.filter(|_| next.contents.as_ref().is_some_and(|old| old.bytes == contents.bytes));
-                next.contents = Some(contents);
-            }
-            Ok(Found::Nothing) => {
-                next.contents = None;
-                return next;
-            }
-            Err(reason) => {
-                next.vault = Err(reason);
-                return self.faulty(next, id, &key);
-            }
-        }
-        next.vault = match (kept, &next.contents) {
-            (Some(vault), _) => Ok(Some(vault)),
-            (None, Some(contents)) => match self.made(id, completing, contents, &mut next.mirror) {
-                Ok(vault) => Ok(Some(vault)),
-                Err(error) => Err(error.to_string()),
-            },
-            (None, None) => Ok(None),
+        let seen = old.and_then(|old| old.contents.clone());
+        let mut mirror = old.and_then(|old| old.mirror.clone());
+        let read = match read_object(&self.store, &key, seen.as_ref()).await {
+            Ok(Found::Unchanged) => Ok(seen.clone()),
+            Ok(Found::Contents(contents)) => Ok(Some(contents)),
+            Ok(Found::Nothing) => Ok(None),
+            Err(reason) => Err(reason),
         };
-        self.faulty(next, id, &key)
+        let bytes = |contents: &Option<Contents>| contents.as_ref().map(|contents| contents.bytes.clone());
+        // What the process knows of the vault is kept if nothing changed.
+        let is_same = old.is_some_and(|old| old.version == version)
+            && read.as_ref().is_ok_and(|read| bytes(read) == bytes(&seen));
+        let kept = old.filter(|_| is_same).and_then(|old| old.vault.clone().ok().flatten());
+        let vault = match (&read, kept) {
+            (Err(reason), _) => Err(reason.clone()),
+            (Ok(None), _) => Ok(None),
+            (Ok(Some(_)), Some(kept)) => Ok(Some(kept)),
+            (Ok(Some(contents)), None) => {
+                self.made(id, completing, contents, &mut mirror).map(Some).map_err(|error| error.to_string())
+            }
+        };
+        if let Err(reason) = &vault
+            && old.is_none_or(|old| old.vault.as_ref().err() != Some(reason))
+        {
+            let place = self.store.name();
+            tracing::error!(
+                "nothing of the vault {id} is answered until its document can be used: {key} of {place}: {reason}"
+            );
+        }
+        Reading { at: now, version, contents: read.unwrap_or(seen), mirror, vault }
     }
 
     /// The vault that a document describes.
@@ -146,17 +147,6 @@ impl VaultDocuments {
             None => mirror.insert((self.open)(id.clone())?),
         };
         opened(&vault, mirror.clone(), &completing.settings)
-    }
-
-    /// Logs why a vault is not answered for.
-    fn faulty(&self, reading: Reading, id: &VaultId, key: &str) -> Reading {
-        if let Err(reason) = &reading.vault {
-            let place = self.store.name();
-            tracing::error!(
-                "nothing of the vault {id} is answered until its document can be used: {key} of {place}: {reason}"
-            );
-        }
-        reading
     }
 }
 

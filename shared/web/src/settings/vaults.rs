@@ -2,11 +2,13 @@
 
 use atlas_access::AclConfig;
 use atlas_mirror::VaultId;
+use atlas_ops::app::Reach;
 use atlas_vault::VaultPath;
 
 use crate::config::error::DocumentError;
 use crate::config::obsidian::ObsidianDocument;
 use crate::config::vaults::VaultDocument;
+use crate::settings::Settings;
 
 /// A vault of a deployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,5 +61,24 @@ impl VaultSettings {
             prompts: prompts.folder(),
             obsidian: obsidian.clone(),
         })
+    }
+}
+
+impl Settings {
+    /// How the app of a vault is reached.
+    ///
+    /// # Errors
+    /// When a key or the secret is missing.
+    pub fn reach(&self, vault: &VaultId) -> Result<Reach, DocumentError> {
+        let settings = self.vaults.iter().find(|of| of.id == *vault);
+        settings.map(|settings| self.reach_of(settings)).transpose().map(Option::unwrap_or_default)
+    }
+
+    /// The same for a vault that need not be among [`Settings::vaults`].
+    pub(crate) fn reach_of(&self, vault: &VaultSettings) -> Result<Reach, DocumentError> {
+        let open = |document: &ObsidianDocument| {
+            document.open(&format!("obsidian of {}", vault.id), vault.id.as_str(), &self.obsidian)
+        };
+        vault.obsidian.as_ref().map(open).transpose().map(Option::unwrap_or_default)
     }
 }
