@@ -153,6 +153,21 @@ async fn a_note_is_shown_with_what_is_around_it() {
 }
 
 #[tokio::test]
+async fn notes_that_link_here_are_all_shown_also_where_their_lines_have_no_room() {
+    let text = format!("[[Tide]] comes in\n\n{}", "a long list\n".repeat(20_000));
+    let lists = (0..7).map(|number| (format!("list {number}.md"), text.clone()));
+    let vault = lists.fold(VaultBuilder::new().note("Tide.md", "x"), |vault, (name, text)| vault.note(&name, &text));
+    let deployment = Deployment::of_vault(&vault).await;
+    let client = on_host(&deployment);
+    let person = Visitor::person(&deployment, &client).await;
+    let page = person.get("/ui/note?path=Tide.md").await.ok();
+    let (_, around) = page.split_once("Linked from").unwrap();
+    let (linked, _) = around.split_once("</ul>").unwrap();
+    assert!((0..7).all(|number| linked.matches(&format!(">list {number}</a>")).count() == 1), "{linked}");
+    assert_eq!(linked.matches("comes in").count(), 3, "{linked}");
+}
+
+#[tokio::test]
 async fn search_answers_with_marks_and_filters() {
     let deployment = deployment().await;
     let client = on_host(&deployment);
