@@ -182,7 +182,7 @@ fn scanned(files: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<String
     linked
 }
 
-/// However the notes were published, backlinks and neighbours equal those of a plain scan.
+/// However the notes were published, links in both directions, neighbours and orphans equal those of a plain scan.
 #[test]
 fn the_graph_is_that_of_a_plain_scan() {
     let mut runner = TestRunner::new(Config { cases: 48, failure_persistence: None, ..Config::default() });
@@ -196,6 +196,9 @@ fn the_graph_is_that_of_a_plain_scan() {
         seen.set(seen.get() + linked.values().map(BTreeSet::len).sum::<usize>());
         runtime.block_on(async {
             let world = World::of(&steps, &json!({}), caller(&[])).await;
+            let orphans = world.ok("find_orphans", json!({})).await;
+            let unlinked = linked.iter().filter(|(path, from)| path.ends_with(".md") && from.is_empty());
+            assert_eq!(paths(&orphans, "items"), unlinked.map(|(path, _)| path).collect::<Vec<_>>(), "{files:#?}");
             for (path, expected) in &linked {
                 let answer = world.ok("backlinks_search", json!({ "path": path })).await;
                 let found = paths(&answer, "results");
@@ -205,6 +208,18 @@ fn the_graph_is_that_of_a_plain_scan() {
                 let outgoing = linked.iter().filter(|(_, from)| from.contains(path)).map(|(to, _)| to);
                 let expected: BTreeSet<String> = expected.iter().chain(outgoing).cloned().collect();
                 assert_eq!(paths(&near, "neighbors").into_iter().collect::<BTreeSet<_>>(), expected, "{path}");
+                if path.ends_with(".md") {
+                    let outgoing = world.ok("get_outgoing_links", json!({ "path": path })).await;
+                    let led: BTreeSet<&str> = outgoing["links"]
+                        .as_array()
+                        .unwrap()
+                        .iter()
+                        .filter_map(|link| link["target_path"].as_str())
+                        .collect();
+                    let expected = linked.iter().filter(|(_, from)| from.contains(path)).map(|(to, _)| to.as_str());
+                    let own = led.contains(path.as_str()).then_some(path.as_str());
+                    assert_eq!(led, expected.chain(own).collect(), "{path} of {files:#?}");
+                }
             }
         });
         Ok(())

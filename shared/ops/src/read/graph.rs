@@ -3,8 +3,10 @@
 //! A link is resolved with [`atlas_vault::resolve`] among the files that the caller sees; so a link to a hidden note is
 //! unresolved.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+mod meaning;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atlas_segment::SectionName;
@@ -13,6 +15,7 @@ use atlas_vault::resolve::{self, Files, resolve};
 use atlas_vault::{VaultPath, fold};
 use futures::future::try_join;
 
+use self::meaning::{ByFolder, Meaning, Namesakes};
 use crate::arguments::Root;
 use crate::error::{Code, Error, Reason};
 use crate::operation::{Context, Deadline};
@@ -27,7 +30,7 @@ use crate::read::view::View;
 pub struct Graph {
     facts: Facts,
     tables: Tables,
-    rivals: Mutex<Rivals>,
+    namesakes: Mutex<HashMap<Box<str>, Arc<Namesakes>>>,
     deadline: Deadline,
 }
 
@@ -35,24 +38,6 @@ pub struct Graph {
 /// square of their number.
 const MAX_TIME: Duration = Duration::from_secs(10);
 const TIME_IS_UP: &str = "the time of one call is up: the vault has too many files of one name that links lead to";
-
-/// The meanings of one target by the folder of the linking note: all notes of a folder mean the same by it.
-#[derive(Default)]
-struct ByFolder<T>(HashMap<String, T>);
-
-impl<T: Copy + Default> ByFolder<T> {
-    /// The meaning in the note at `path`, which `find` finds for the first note of a folder.
-    fn of(&mut self, path: &str, find: impl FnOnce(&VaultPath) -> Result<T, Error>) -> Result<T, Error> {
-        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        if let Some(known) = self.0.get(folder) {
-            return Ok(*known);
-        }
-        // Nobody is shown a note whose path is none.
-        let found = VaultPath::parse(path).map_or_else(|_| Ok(T::default()), |path| find(&path))?;
-        self.0.insert(folder.to_owned(), found);
-        Ok(found)
-    }
-}
 
 impl Graph {
     /// The links of the notes in `view`.
@@ -75,7 +60,7 @@ impl Graph {
         let tables = context.vault.links.of(view.snapshot().clone());
         let (facts, tables) = try_join(Facts::fetch_with(context, view, sections, want), tables).await?;
         let deadline = context.deadline(MAX_TIME);
-        Ok(Self { facts, tables, rivals: Mutex::default(), deadline })
+        Ok(Self { facts, tables, namesakes: Mutex::default(), deadline })
     }
 
     /// The facts fetched with it.
@@ -95,21 +80,12 @@ impl Graph {
 
     /// All files among which a link must be resolved to find whether it leads to `path`.
     pub fn rivals(&self, path: &VaultPath) -> Result<Files, Error> {
+        let stem = path.is_note().then(|| fold(path.stem()));
         let mut files = Files::default();
-        self.add_files(&mut files, &fold(path.file_name()))?;
-        if path.is_note() {
-            self.add_files(&mut files, &fold(path.stem()))?;
+        for name in [Some(fold(path.file_name())), stem].into_iter().flatten() {
+            self.each_named(&name, |path, _| files.insert(path))?;
         }
         Ok(files)
-    }
-
-    fn add_files(&self, files: &mut Files, name: &str) -> Result<(), Error> {
-        for document in self.named(name) {
-            if let Ok(path) = VaultPath::parse(&self.index().path(document)?) {
-                files.insert(path);
-            }
-        }
-        Ok(())
     }
 
     /// The path of a file.
@@ -176,7 +152,7 @@ impl Graph {
                         Meaning::Same(meant) => *meant,
                         Meaning::OneOf => by_folder.of(&self.index().path(from)?, |path| {
                             self.in_time()?;
-                            Ok(self.known().meant(target, path))
+                            self.nearest(target, names, path)
                         })?,
                     };
                     each(from, target, meant)?;
@@ -308,80 +284,11 @@ impl Graph {
         self.named(&format!("{folded}.md")).next().is_some()
     }
 
-    /// The file that a link with this target resolves to in the note at `from`.
-    pub fn meant(&self, target: &str, from: &VaultPath) -> Result<Option<DocumentRef>, Error> {
-        let names: Vec<Box<str>> = resolve::names(target).map(Into::into).collect();
-        Ok(match self.meaning(target, &names)? {
-            Meaning::Same(meant) => meant,
-            Meaning::OneOf => self.known().meant(target, from),
-        })
-    }
-
-    /// The meaning of a link with this target, whose file must have one of `names`. If it depends on the link's place,
-    /// the possible files are looked up.
-    fn meaning(&self, target: &str, names: &[Box<str>]) -> Result<Meaning, Error> {
-        let mut named = names.iter().flat_map(|name| self.named(name));
-        match (named.next(), named.next()) {
-            (None, _) => return Ok(Meaning::Same(None)),
-            // A bare name needs no comparison of paths.
-            (only, None) if !target.contains('/') => return Ok(Meaning::Same(only)),
-            (Some(only), None) => {
-                let path = VaultPath::parse(&self.index().path(only)?);
-                if path.is_ok_and(|path| Files::from_iter([path]).only(target).is_some()) {
-                    return Ok(Meaning::Same(Some(only)));
-                }
-            }
-            _ => {}
-        }
-        let mut rivals = self.known();
-        for name in names {
-            if rivals.names.contains(name) {
-                continue;
-            }
-            for document in self.named(name) {
-                if let Ok(path) = VaultPath::parse(&self.index().path(document)?) {
-                    rivals.files.insert(path.clone());
-                    rivals.documents.insert(path, document);
-                }
-            }
-            rivals.names.insert(name.clone());
-        }
-        let only = rivals.files.only(target).and_then(|only| rivals.documents.get(only));
-        Ok(only.map_or(Meaning::OneOf, |only| Meaning::Same(Some(*only))))
-    }
-
     /// The files with this folded name.
     fn named(&self, name: &str) -> impl Iterator<Item = DocumentRef> {
         let all = self.tables.iter().enumerate().flat_map(move |(segment, table)| {
             table.named(name).iter().map(move |document| DocumentRef { segment, document: *document })
         });
         all.filter(|document| self.index().shows(*document))
-    }
-
-    fn known(&self) -> MutexGuard<'_, Rivals> {
-        self.rivals.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The meaning of a link that does not depend on its place.
-enum Meaning {
-    /// This file, or none, everywhere.
-    Same(Option<DocumentRef>),
-    /// One of the files looked up, or none.
-    OneOf,
-}
-
-/// The files that an ambiguous link may mean, once looked up. Links to files of one name share them.
-#[derive(Default)]
-struct Rivals {
-    /// The folded names looked up.
-    names: HashSet<Box<str>>,
-    files: Files,
-    documents: HashMap<VaultPath, DocumentRef>,
-}
-
-impl Rivals {
-    fn meant(&self, target: &str, from: &VaultPath) -> Option<DocumentRef> {
-        self.documents.get(resolve(target, from, &self.files)?).copied()
     }
 }
