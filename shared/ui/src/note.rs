@@ -67,14 +67,18 @@ async fn show(visit: &Visit, path: &str, with_pictures: bool) -> Response {
     let path = note.text("path");
     let text = with_results(&note);
     let is_long = note.number("bytes") > MAX_LINKED;
+    let offset = visit.number("offset").unwrap_or_default();
     let surroundings = async {
         match is_long {
             true => Surroundings { with_pictures, is_part: true, ..Surroundings::default() },
-            false => surroundings(visit, path, text, with_pictures).await,
+            false => {
+                // Links are those of the newest text, where an older one's part may be elsewhere.
+                let part = generation.is_none().then(|| (offset, note.text("content").len()));
+                surroundings(visit, path, part, text, with_pictures).await
+            }
         }
     };
     let (surroundings, around) = future::join(surroundings, Around::of(visit, path)).await;
-    let offset = visit.number("offset").unwrap_or_default();
     let shown = markdown::show(text, &surroundings);
     let content = html! {
         @if let Some(generation) = generation {
@@ -107,10 +111,17 @@ fn with_results(note: &Value) -> &str {
     note.given("rendered").unwrap_or_else(|| note.text("content"))
 }
 
-/// The targets of a note's links, and the notes that it shows within itself.
-async fn surroundings(visit: &Visit, path: &str, text: &str, with_pictures: bool) -> Surroundings {
+/// The targets of links in a `part` of the note at `path`, given by its offset and length, and the notes that it shows
+/// within itself.
+async fn surroundings(
+    visit: &Visit,
+    path: &str,
+    part: Option<(u64, usize)>,
+    text: &str,
+    with_pictures: bool,
+) -> Surroundings {
     let wikilinks = markdown::wikilinks(text);
-    let targets = targets(visit, path, &wikilinks).await;
+    let targets = targets(visit, path, part, &wikilinks).await;
     let wanted = wikilinks.embeds.into_iter().filter_map(|written| {
         let target = targets.get(&written).filter(|target| links::is_note(target) && **target != path)?;
         Some((written.clone(), target.clone()))
@@ -123,9 +134,15 @@ async fn surroundings(visit: &Visit, path: &str, text: &str, with_pictures: bool
     Surroundings { targets, embeds, with_pictures, is_part: false }
 }
 
-/// The files that the links of the note at `path` mean, and those that results of its queries name by their paths.
-async fn targets(visit: &Visit, path: &str, wikilinks: &Wikilinks) -> Targets {
-    let call = json!({ "path": path, "include_unresolved": false });
+/// The files that the links in a part of the note at `path` mean, or in all of it, and those that results of its queries
+/// name by their paths.
+async fn targets(visit: &Visit, path: &str, part: Option<(u64, usize)>, wikilinks: &Wikilinks) -> Targets {
+    let call = given([
+        ("path", Some(path.into())),
+        ("include_unresolved", Some(false.into())),
+        ("offset", part.map(|(offset, _)| offset.into())),
+        ("bytes", part.map(|(_, bytes)| bytes.into())),
+    ]);
     let found = visit.call(entry::<GetOutgoingLinks>(), call).await.unwrap_or_default();
     let target = |link: &Value| Some((link.text("target").to_owned(), link.given("target_path")?.to_owned()));
     let mut targets: Targets = found.list("links").iter().filter_map(target).collect();
@@ -159,7 +176,7 @@ async fn embed(visit: &Visit, written: &str, path: &str) -> Result<Markup, Error
     ]);
     let note = visit.call(entry::<ReadNote>(), call).await?;
     let text = with_results(&note);
-    let targets = targets(visit, path, &markdown::wikilinks(text)).await;
+    let targets = targets(visit, path, None, &markdown::wikilinks(text)).await;
     Ok(markdown::show(text, &Surroundings { targets, ..Surroundings::default() }).html)
 }
 

@@ -198,7 +198,11 @@ fn the_graph_is_that_of_a_plain_scan() {
             let world = World::of(&steps, &json!({}), caller(&[])).await;
             let orphans = world.ok("find_orphans", json!({})).await;
             let unlinked = linked.iter().filter(|(path, from)| path.ends_with(".md") && from.is_empty());
-            assert_eq!(paths(&orphans, "items"), unlinked.map(|(path, _)| path).collect::<Vec<_>>(), "{files:#?}");
+            assert_eq!(
+                paths(&orphans, "items"),
+                unlinked.map(|(path, _)| path.clone()).collect::<Vec<_>>(),
+                "{files:#?}"
+            );
             for (path, expected) in &linked {
                 let answer = world.ok("backlinks_search", json!({ "path": path })).await;
                 let found = paths(&answer, "results");
@@ -278,4 +282,27 @@ async fn links_to_nothing_are_told_where_the_neighbors_are_cut() {
     // Far below the cut, targets with folders are told apart too.
     let near = world.ok("graph_neighbors", json!({ "path": "far.md", "limit": 3 })).await;
     assert_eq!(near["unresolved"], json!(["sub/n1", "./gone", "x/n1.md"]));
+}
+
+#[tokio::test]
+async fn links_of_one_page_of_a_note_come_with_those_of_its_properties() {
+    let text = "---\nup: \"[[Tide]]\"\n---\nto [[a]], to [[b]]\n";
+    let world = World::open(&[("n.md", text), ("Tide.md", ""), ("a.md", ""), ("b.md", "")]).await;
+    let at = |link: &str| text.find(link).unwrap();
+    let (a, b) = (at("[[a]]"), at("[[b]]"));
+    for (part, expected) in [
+        (json!({}), vec!["Tide", "a", "b"]),
+        (json!({ "bytes": a }), vec!["Tide"]),
+        (json!({ "bytes": a + 1 }), vec!["Tide", "a"]),
+        (json!({ "offset": a, "bytes": b - a }), vec!["Tide", "a"]),
+        (json!({ "offset": a + 1 }), vec!["Tide", "b"]),
+        (json!({ "offset": 1_000_000 }), vec!["Tide"]),
+    ] {
+        let mut call = part.clone();
+        call["path"] = json!("n.md");
+        let found = world.ok("get_outgoing_links", call).await;
+        let targets = found["links"].as_array().unwrap().iter().map(|link| link["target"].as_str().unwrap());
+        assert_eq!(targets.collect::<Vec<_>>(), expected, "{part}");
+    }
+    assert_eq!(world.refused("get_outgoing_links", json!({ "path": "n.md", "offset": -1 })).await, "validation_error");
 }

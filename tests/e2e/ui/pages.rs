@@ -168,6 +168,31 @@ async fn notes_that_link_here_are_all_shown_also_where_their_lines_have_no_room(
 }
 
 #[tokio::test]
+async fn links_lead_to_files_in_every_part_of_a_long_note() {
+    let lines: String = (0..6000).map(|number| format!("- line {number} leads to [[n{}]]\n", number % 50)).collect();
+    let text = format!("---\nup: \"[[Tide]]\"\n---\n{lines}[[nowhere]]\n");
+    let vault = VaultBuilder::new().note("Long.md", &text).note("Tide.md", "x");
+    let vault = (0..50).fold(vault, |vault, number| vault.note(&format!("sub/n{number}.md"), "x"));
+    let deployment = Deployment::of_vault(&vault).await;
+    let client = on_host(&deployment);
+    let person = Visitor::person(&deployment, &client).await;
+    let (mut address, mut leading, mut parts) = ("/ui/note?path=Long.md".to_owned(), 0, 0);
+    loop {
+        let page = person.get(&address).await.ok();
+        assert!(page.contains("href=\"/ui/note?path=Tide.md\""), "the property leads somewhere in part {parts}");
+        leading += page.matches("href=\"/ui/note?path=sub/n").count();
+        assert_eq!(page.matches("class=\"missing\"").count(), usize::from(!page.contains(">Read on<")), "{address}");
+        parts += 1;
+        let Some((_, rest)) = page.split_once("class=\"button\" href=\"/ui/note?path=Long.md&amp;offset=") else {
+            break;
+        };
+        let offset = rest.split(['"', '&']).next().unwrap();
+        address = format!("/ui/note?path=Long.md&offset={offset}");
+    }
+    assert!(parts >= 2 && leading >= 6000, "{parts} parts, {leading} links");
+}
+
+#[tokio::test]
 async fn search_answers_with_marks_and_filters() {
     let deployment = deployment().await;
     let client = on_host(&deployment);

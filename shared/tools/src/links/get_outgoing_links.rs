@@ -12,7 +12,7 @@ use atlas_ops::read::view::View;
 use atlas_segment::text::decoded;
 use atlas_vault::VaultPath;
 use atlas_vault::links::has_links;
-use atlas_vault::{Link, LinkKind};
+use atlas_vault::{Link, LinkKind, frontmatter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,14 @@ pub struct Arguments {
     /// Also return links that lead to no file; true if not given.
     #[serde(default = "arguments::yes")]
     include_unresolved: bool,
+    /// Only links in properties, and those that begin at this byte of the text or later: the `offset` of a page of
+    /// `read_note`.
+    #[serde(default)]
+    offset: usize,
+    /// Only links in properties, and those that begin within so many bytes: the length of that page; to the end if not
+    /// given.
+    #[serde(default)]
+    bytes: Given<usize>,
 }
 
 /// The kind of a link.
@@ -101,10 +109,11 @@ impl Operation for GetOutgoingLinks {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let Arguments { path, kinds, include_unresolved } = arguments;
+        let Arguments { path, kinds, include_unresolved, offset, bytes } = arguments;
         let path = VaultPath::from(path);
+        let part = offset..bytes.map_or(usize::MAX, |bytes| offset.saturating_add(bytes));
         let links = |view: View| {
-            let (path, kinds) = (&path, &kinds);
+            let (path, kinds, part) = (&path, &kinds, &part);
             async move {
                 let graph = Graph::fetch(context, view).await?;
                 if !has_links(path) {
@@ -113,9 +122,15 @@ impl Operation for GetOutgoingLinks {
                 let document = graph.file(path)?;
                 let texts = graph.index().texts(&[document]).await?;
                 let text = decoded(texts.first().map(AsRef::as_ref).unwrap_or_default());
+                let properties = frontmatter::of(&text).filter(|_| path.is_note());
+                let body = properties.map_or(0, |properties| properties.body_start);
+                let is_wanted = |link: &&Link| {
+                    let begin = link.range.start;
+                    !link.is_external() && (begin < body || part.contains(&begin))
+                };
                 let mut found = Vec::new();
                 let mut overflow = false;
-                for link in atlas_vault::links(path, &text).iter().filter(|link| !link.is_external()) {
+                for link in atlas_vault::links(path, &text).iter().filter(is_wanted) {
                     let kind = kind(link);
                     if kinds.as_ref().is_some_and(|kinds| !kinds.contains(&kind)) {
                         continue;
