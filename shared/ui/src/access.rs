@@ -125,6 +125,7 @@ async fn state(visit: &Visit) -> Markup {
                     },
                     None => "call as often as it likes: the throttle is off",
                 }
+                @if let Some(minute) = most("max_vault_operations_per_minute") { "; all together " (words::count(minute, "time", "times")) " a minute" }
                 @if let Some(writes) = most("max_concurrent_writes_per_vault") { "; " (words::count(writes, "change", "changes")) " of the vault at a time" }
             } }
             tr { th scope="row" { "Refused by the throttle" } td { (words::count(sum("atlas_throttled_total"), "call", "calls")) " since this program began" } }

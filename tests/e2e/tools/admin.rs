@@ -21,7 +21,10 @@ fn config() -> String {
             { "id": "main", "name": "My notes", "acl": { "readOnly": true, "readPaths": ["**"] } },
             { "id": "work" },
         ],
-        "throttle": { "tiers": { "admin": { "perMinute": 600, "burst": 100 } } },
+        "throttle": {
+            "tiers": { "admin": { "perMinute": 600, "burst": 100 } },
+            "vaultTiers": { "read": { "perMinute": 9000, "burst": 900 } },
+        },
     })
     .to_string()
 }
@@ -41,7 +44,11 @@ async fn vaults_and_how_they_may_be_used_are_told() {
     tools.bad("get_vault", json!({ "vault": "none" }), "vault_not_found").await;
     let config = tools.good("get_server_config", json!({})).await;
     assert_eq!((&config["auth_mode"], &config["vaults_summary"][0]["id"]), (&json!("none"), &json!("main")));
-    assert_eq!(config["limits"]["max_operations_per_minute"], 600);
+    let limits = &config["limits"];
+    assert_eq!(
+        (&limits["max_operations_per_minute"], &limits["max_vault_operations_per_minute"]),
+        (&json!(600), &json!(9000))
+    );
     let health = tools.good("server_health", json!({})).await;
     assert_eq!((&health["status"], &health["vaults"]), (&json!("ok"), &json!(["main", "work"])));
     assert!(health["uptime_ms"].as_u64().unwrap() < 600_000, "{health}");

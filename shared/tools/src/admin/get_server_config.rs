@@ -52,6 +52,8 @@ struct CallLimits {
     max_operations_per_second: Option<u32>,
     /// Reads of one caller per minute, on average.
     max_operations_per_minute: Option<u32>,
+    /// Reads of one vault by all its callers together per minute, on average.
+    max_vault_operations_per_minute: Option<u32>,
     /// Bytes of an answer.
     max_response_bytes: usize,
     /// Bytes of one note in an answer.
@@ -103,6 +105,9 @@ impl Operation for GetServerConfig {
                 max_concurrent_writes_per_vault: throttle.and_then(|config| config.max_concurrent_writes_per_vault),
                 max_operations_per_second: throttle.map(|config| config.tiers.read.burst),
                 max_operations_per_minute: throttle.map(|config| config.tiers.read.per_minute),
+                max_vault_operations_per_minute: throttle
+                    .and_then(|config| config.vault_tiers.read)
+                    .map(|tier| tier.per_minute),
                 max_response_bytes: context.atlas.limits.max_response_bytes,
                 max_bytes: context.atlas.limits.max_bytes,
             },
