@@ -4,13 +4,15 @@ use std::ops::Range;
 
 use bincode::{BorrowDecode, Decode, Encode};
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 use crate::error::FormatError;
 use crate::frame::{self, Packer};
 use crate::section::SectionName;
 
 /// The kind of a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// A markdown note.
     Note,

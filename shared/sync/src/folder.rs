@@ -132,14 +132,8 @@ impl Folder {
         if stamp_of(&file)? != stamp {
             return Ok(None);
         }
-        if class == Class::Config && text.as_deref().is_some_and(|text| holds_secret(path, text)) {
-            return Err(Reason::Secret);
-        }
-        let (kind, text) = match text {
-            None => (Kind::Attachment, None),
-            Some(text) if class == Class::MaybeText && memchr::memchr(0, &text).is_some() => (Kind::Attachment, None),
-            Some(text) => (kept_as(class, stamp.size)?, Some(text)),
-        };
+        let kind = kind_of(class, path, stamp.size, text.as_deref().unwrap_or_default())?;
+        let text = text.filter(|_| kind != Kind::Attachment);
         Ok(Some(Content { stamp, sha256, kind, text }))
     }
 
@@ -165,8 +159,21 @@ impl Folder {
     }
 }
 
-/// The kind of a file of this class and size, before its content is checked for NUL bytes.
-fn kept_as(class: Class, size: u64) -> Result<Kind, Reason> {
+/// The kind of a file of this class and size at `path`, and with this `text` unless it is [`kept_as`] an attachment.
+///
+/// # Errors The reason why it belongs to no mirror.
+pub fn kind_of(class: Class, path: &str, size: u64, text: &[u8]) -> Result<Kind, Reason> {
+    match kept_as(class, size)? {
+        Kind::Config if holds_secret(path, text) => Err(Reason::Secret),
+        Kind::Text if memchr::memchr(0, text).is_some() => Ok(Kind::Attachment),
+        kind => Ok(kind),
+    }
+}
+
+/// The kind of a file of this class and size, before its content is checked.
+///
+/// # Errors The reason why it belongs to no mirror.
+pub fn kept_as(class: Class, size: u64) -> Result<Kind, Reason> {
     match class {
         Class::Note if size <= MAX_NOTE_BYTES => Ok(Kind::Note),
         Class::MaybeText if size <= MAX_TEXT_BYTES => Ok(Kind::Text),
