@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
+use serde_json::Value;
 
 use crate::claim::{self, ClaimSlot};
 use crate::collect::Collected;
@@ -36,6 +37,11 @@ const CLAIMS_KEPT: Duration = claim::LONGEST.saturating_add(DAY);
 /// The folder of sessions' traces, which are kept as long as generations; so many are looked at by one collection.
 const SESSIONS: &str = "sessions";
 const LOOKED_AT: usize = 1_000_000;
+/// The folder of the records of builds, one folder for each run; the record of the run that was published last, whose records are kept; and
+/// how long those of others are.
+const BUILDS: &str = "builds";
+const PUBLISHED: &str = "builds/published";
+const BUILDS_KEPT: Duration = DAY.saturating_mul(2);
 /// Deleted at once.
 const PARALLEL: usize = 16;
 
@@ -61,6 +67,7 @@ impl Mirror {
             collected.objects += names.len() as u64;
             self.unmake_all(names).await?;
         }
+        collected.objects += self.collect_builds(now - BUILDS_KEPT, most).await?;
         collected.objects += self.collect_sessions(now - time.max(DAY.saturating_mul(2)), most).await?;
         let mut keys: BTreeMap<String, Vec<(u32, Timestamp)>> = BTreeMap::new();
         for StateObject { name, written } in self.list_state(claim::FOLDER, None).await? {
@@ -74,6 +81,27 @@ impl Mirror {
         let ends: Vec<u64> = stream::iter(ends).buffer_unordered(PARALLEL).try_collect().await?;
         collected.objects += ends.iter().sum::<u64>();
         Ok(collected)
+    }
+
+    /// Deletes the records of builds that were made before that time, except those of the run that was published last, and of one that is
+    /// being published.
+    async fn collect_builds(&self, before: Timestamp, most: usize) -> Result<u64, MirrorError> {
+        let made = self.list_state(BUILDS, None).await?;
+        if made.is_empty() {
+            return Ok(0);
+        }
+        let published: Option<Value> = self.get_state(PUBLISHED).await?;
+        let run = |role: &str| published.as_ref().and_then(|published| published[role]["run"].as_str());
+        let kept = [run("last"), run("publishing")];
+        let is_kept = |made: &StateObject| match made.name.split_once('/') {
+            Some((run, _)) => kept.contains(&Some(run)),
+            None => true,
+        };
+        let old = made.iter().filter(|made| made.written < before && !is_kept(made)).take(most);
+        let names: Vec<String> = old.map(|made| format!("{BUILDS}/{}", made.name)).collect();
+        let deleted = names.len() as u64;
+        self.unmake_all(names).await?;
+        Ok(deleted)
     }
 
     /// Deletes what sessions left before that time.

@@ -28,6 +28,10 @@ const MANY: usize = 6;
 pub const SMALL: u64 = 512 << 10;
 /// The size limit, in bytes, of segments that a sync merges.
 pub const MEDIUM: u64 = 4 << 20;
+/// The size limit, in bytes, of segments that a compaction merges.
+pub const LARGE: u64 = 32 << 20;
+/// Most bytes of segments that are merged at once, so that a merge needs little memory; the next one continues.
+const AT_ONCE: u64 = 64 << 20;
 
 /// A live document in the form that a segment builder takes.
 #[derive(Clone, Debug)]
@@ -112,7 +116,17 @@ fn due(segments: &[SegmentEntry], most: u64) -> Vec<usize> {
         top = top.saturating_mul(8);
     }
     let is_due = |entry: &SegmentEntry| entry.bytes < limit || is_dead(entry);
-    segments.iter().enumerate().filter(|(_, entry)| is_due(entry)).map(|(index, _)| index).collect()
+    let mut due: Vec<(usize, &SegmentEntry)> = segments.iter().enumerate().filter(|(_, entry)| is_due(entry)).collect();
+    // The smallest come first; what is dead is not read.
+    due.sort_by_key(|(_, entry)| if is_dead(entry) { 0 } else { entry.bytes });
+    let mut bytes = 0u64;
+    due.retain(|(_, entry)| {
+        bytes = bytes.saturating_add(if is_dead(entry) { 0 } else { entry.bytes });
+        bytes <= AT_ONCE
+    });
+    let mut due: Vec<usize> = due.into_iter().map(|(index, _)| index).collect();
+    due.sort_unstable();
+    due
 }
 
 /// Whether no document of a segment is live.
@@ -321,5 +335,8 @@ mod tests {
         let many: Vec<SegmentEntry> = (0..9).map(|_| entry(600 << 10)).collect();
         assert!(due(&many, SMALL).is_empty());
         assert_eq!(due(&many, MEDIUM).len(), 9);
+        let large: Vec<SegmentEntry> = [30, 6, 10, 20, 30, 5, 7, 31].map(|mebibytes| entry(mebibytes << 20)).to_vec();
+        assert!(due(&large, MEDIUM).is_empty());
+        assert_eq!(due(&large, LARGE), [1, 2, 3, 5, 6], "a merge is of at most 64 MiB");
     }
 }

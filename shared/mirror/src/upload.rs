@@ -33,6 +33,11 @@ impl UploadedSegment {
         self.bytes
     }
 
+    /// Its name, for another process that commits it: see [`Mirror::uploaded_segment`].
+    pub const fn segment(&self) -> SegmentId {
+        self.id
+    }
+
     /// Its id, for a commit at once.
     ///
     /// # Errors [`MirrorError::TooLate`] when garbage collection may soon delete it.
@@ -80,8 +85,20 @@ impl Mirror {
         bytes: u64,
         now: Timestamp,
     ) -> Result<Option<UploadedSegment>, MirrorError> {
+        self.uploaded_segment(derived(parent, sha256), bytes, now).await
+    }
+
+    /// The segment `id` of `bytes` bytes that another process uploaded for a commit of this one, if it was written within ten hours of
+    /// `now`.
+    ///
+    /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn uploaded_segment(
+        &self,
+        id: SegmentId,
+        bytes: u64,
+        now: Timestamp,
+    ) -> Result<Option<UploadedSegment>, MirrorError> {
         let at = Instant::now();
-        let id = derived(parent, sha256);
         let Some(found) = self.store.look(&self.shared.keys.segment(id)).await? else { return Ok(None) };
         let is_young = now.duration_since(found.written).unsigned_abs() < YOUNG;
         Ok(Some(UploadedSegment { id, bytes, at }).filter(|_| found.bytes == bytes && is_young))
