@@ -1,5 +1,6 @@
 //! The real programs, and their deployment files.
 
+mod builds;
 mod configured;
 mod deploying;
 mod everyday;

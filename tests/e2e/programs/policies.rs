@@ -29,20 +29,22 @@ use crate::support::tokens::send;
 
 /// The kinds of objects that are created and never overwritten.
 const ONCE: [&str; 3] = ["manifests", "segments", "blobs"];
+/// The functions that answer events, not requests.
+pub(super) const EVENT_FUNCTIONS: [&str; 3] = ["builder", "publish", "compact"];
 /// More than one part of an upload.
 const LARGE: usize = 9 << 20;
 
 /// The deployment template. CloudFormation functions are replaced by their arguments.
-struct Template(Value);
+pub(super) struct Template(Value);
 
 impl Template {
-    fn read() -> Self {
+    pub(super) fn read() -> Self {
         let text = std::fs::read_to_string(project().join("infra/template.yaml")).unwrap();
         Self(serde_saphyr::from_str(&text).unwrap())
     }
 
     /// The functions' names, each with the policies of its role.
-    fn functions(&self) -> Vec<(String, Vec<String>)> {
+    pub(super) fn functions(&self) -> Vec<(String, Vec<String>)> {
         let resources = self.0["Resources"].as_object().unwrap().values();
         let functions = resources.filter(|resource| resource["Type"] == "AWS::Serverless::Function");
         let named = functions.map(|function| {
@@ -68,6 +70,7 @@ impl Template {
             if text == "Bucket.Arn" {
                 return arn.clone();
             }
+            let text = text.replace("${SourceFolder}", "sources");
             text.replace("${ConfigKey}", config.unwrap_or_default()).replace("${VaultDocuments}", "config/vaults")
         };
         let all = policies.iter().flat_map(|policy| {
@@ -88,6 +91,7 @@ fn resolved(value: &Value, has_config: bool, known: &impl Fn(&str) -> String) ->
         Value::Array(items) if items.first().is_some_and(|first| first == "HasConfig") => {
             within(&items[if has_config { 1 } else { 2 }])
         }
+        Value::Array(items) if items.first().is_some_and(|first| first == "HasSourceBucket") => within(&items[2]),
         Value::Array(items) if items.get(1).is_some_and(Value::is_object) && items[0].is_string() => {
             let mut text = known(items[0].as_str().unwrap());
             for (name, value) in items[1].as_object().unwrap() {
@@ -123,16 +127,16 @@ fn for_minio(statements: &[Value]) -> Value {
 }
 
 /// A bucket in MinIO, behind a proxy that accepts new objects of [`ONCE`] with `If-None-Match` only.
-struct Site {
-    minio: &'static RealStore,
+pub(super) struct Site {
+    pub(super) minio: &'static RealStore,
     proxy: FaultProxy,
     bucket: String,
-    template: Template,
+    pub(super) template: Template,
 }
 
 impl Site {
     /// A site, if there is a MinIO.
-    async fn new() -> Option<Self> {
+    pub(super) async fn new() -> Option<Self> {
         static BUCKETS: AtomicUsize = AtomicUsize::new(0);
         let minio = minio()?;
         let bucket = format!("roles-{}-{}", std::process::id(), BUCKETS.fetch_add(1, Relaxed));
@@ -156,12 +160,12 @@ impl Site {
         curl
     }
 
-    fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         format!("s3://{}", self.bucket)
     }
 
     /// The variables to connect to the bucket with these policies.
-    fn role(&self, policies: &[&str], config: Option<&str>) -> Vec<(&'static str, String)> {
+    pub(super) fn role(&self, policies: &[&str], config: Option<&str>) -> Vec<(&'static str, String)> {
         let policy = for_minio(&self.template.statements(policies, &self.bucket, config));
         let mut curl = Self::root(self.minio, "sts");
         for field in ["Action=AssumeRole", "Version=2011-06-15", "DurationSeconds=3600", &format!("Policy={policy}")] {
@@ -185,7 +189,7 @@ impl Site {
     }
 
     /// The bucket, as a role reaches it.
-    fn open(&self, role: &[(&'static str, String)]) -> Store {
+    pub(super) fn open(&self, role: &[(&'static str, String)]) -> Store {
         let variables = role.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         patient(location::open(&self.url(), &variables).unwrap())
     }
@@ -339,7 +343,9 @@ async fn a_function_needs_no_more_than_the_policies_of_its_role() {
     let host = site.role(&["SyncPolicy"], None);
     let (vault, state) = (vault(), tempfile::tempdir().unwrap());
     works(&mut site.sync(&host, vault.root(), state.path()));
-    let functions = site.template.functions();
+    let mut functions = site.template.functions();
+    // These answer events.
+    functions.retain(|(function, _)| !EVENT_FUNCTIONS.contains(&function.as_str()));
     assert_eq!(functions.len(), 9, "{functions:?}");
     let document = json!({ "throttle": { "maxConcurrentWritesPerVault": 9 } }).to_string();
     let key = "config/atlas.json";
@@ -413,7 +419,14 @@ async fn a_role_may_do_no_more_than_it_needs() {
 fn what_is_created_once_is_created_on_condition_that_it_is_new() {
     let template = Template::read();
     let anything = |resource: &str| resource.ends_with("/vaults/main/*") || resource.ends_with("/vaults/*");
-    for (policy, config) in [("WriterPolicy", None), ("WriterPolicy", Some("k")), ("SyncPolicy", None)] {
+    let policies = [
+        ("WriterPolicy", None, &ONCE[..]),
+        ("WriterPolicy", Some("k"), &ONCE),
+        ("SyncPolicy", None, &ONCE),
+        ("BuilderPolicy", None, &ONCE[1..]),
+        ("BuilderPolicy", Some("k"), &ONCE[1..]),
+    ];
+    for (policy, config, expected) in policies {
         let mut created: Vec<&str> = Vec::new();
         for statement in template.statements(&[policy], "b", config) {
             let list = |name: &str| match &statement[name] {
@@ -433,6 +446,6 @@ fn what_is_created_once_is_created_on_condition_that_it_is_new() {
                 created.extend(once.filter(|_| is_new));
             }
         }
-        assert_eq!(created, ONCE, "{policy}");
+        assert_eq!(created, expected, "{policy}");
     }
 }

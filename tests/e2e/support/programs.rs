@@ -50,6 +50,17 @@ pub fn atlas() -> Command {
     command
 }
 
+/// The program of a function that answers events, as a process for one event.
+pub fn function(name: &str, event: &str) -> Command {
+    let atlas = atlas();
+    let mut command = Command::new(Path::new(atlas.get_program()).with_file_name(name));
+    for (variable, _) in std::env::vars().filter(|(variable, _)| variable.starts_with("ATLAS_")) {
+        command.env_remove(variable);
+    }
+    command.arg(event);
+    command
+}
+
 /// Makes the program store its state in `home` only.
 fn at_home(command: &mut Command, home: &Path) {
     command.env("HOME", home).env_remove("XDG_STATE_HOME").env_remove("XDG_DATA_HOME");
