@@ -16,6 +16,8 @@ EVAL ?= $(wildcard ../shared/eval)
 export VAULT PORT STORE ARCH SEARCH
 
 FUNCTIONS := context find search query note bridge mcp ui auth
+# They answer events: builds and compaction.
+EVENT_FUNCTIONS := builder publish compact
 TOOLS := target/tools
 MINIO_VERSION := v0.0.0-20260212201848-7aac2a2c5b7c
 DENY_VERSION := 0.20.2
@@ -96,7 +98,7 @@ fuzz: setup-fuzz ## Fuzz every reader of foreign bytes, with Rust nightly: make 
 
 # The packages are named, since cargo builds those of a workspace with the features that any of them asks for.
 package: setup-tools ## Build every function into target/lambda/NAME/bootstrap.zip, and `search` with networks too: make package [ARCH=arm64]
-	$(LAMBDA) $(foreach name,$(FUNCTIONS),--package function-$(name) --bin $(name))
+	$(LAMBDA) $(foreach name,$(FUNCTIONS) $(EVENT_FUNCTIONS),--package function-$(name) --bin $(name))
 	$(LAMBDA) --lambda-dir target/lambda/contextual --package function-search --bin search --features function-search/contextual
 
 release-workflow: setup-release ## Write .github/workflows/release.yml from Cargo.toml
@@ -105,8 +107,8 @@ release-workflow: setup-release ## Write .github/workflows/release.yml from Carg
 pin-images: ## Write the digests of the container images beside their tags, at a release, with Docker
 	infra/pin_images.sh
 
-deploy: ## Deploy the packaged functions to AWS with SAM: make deploy [ARCH=arm64] [STACK=atlas] [CONFIG_KEY=KEY] [SEARCH=contextual]
-	infra/deploy.sh aws $(FUNCTIONS)
+deploy: ## Deploy the packaged functions to AWS with SAM: make deploy [ARCH=arm64] [STACK=atlas] [CONFIG_KEY=KEY] [SEARCH=contextual] [BUILDERS=true]
+	infra/deploy.sh aws $(FUNCTIONS) $(EVENT_FUNCTIONS)
 
 deploy-local: setup-tools ## Deploy the packaged functions to LocalStack's Lambda, which needs Docker
 	infra/deploy.sh local $(FUNCTIONS)

@@ -6,7 +6,8 @@
 #
 # STACK (default `atlas`) names the stack, ARCH (default `x86_64`) is the one that was packaged, and CONFIG_KEY the key of the
 # configuration document in the bucket, if there is one. SEARCH=contextual deploys the `search` that runs embedding models with a
-# network, with SEARCH_MEMORY megabytes (default 1769, which is one processor).
+# network, with SEARCH_MEMORY megabytes (default 1769, which is one processor). BUILDERS=true adds what builds vaults from plain objects and
+# compacts them, from SOURCE_BUCKET (default: the bucket of the mirror) and SOURCE_FOLDER (default `sources`).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -64,7 +65,8 @@ aws)
     "Resource=${ATLAS_RESOURCE:-}" \
     "AuthorizationServers=${ATLAS_AUTHORIZATION_SERVERS:-}" "ConfigKey=${CONFIG_KEY:-}" "VaultDocuments=${VAULT_DOCUMENTS:-config/vaults}" \
     "ConcurrentExecutions=${CONCURRENT:-0}" \
-    "SearchMemory=$search_memory"
+    "SearchMemory=$search_memory" \
+    "Builders=${BUILDERS:-false}" "SourceBucket=${SOURCE_BUCKET:-}" "SourceFolder=${SOURCE_FOLDER:-sources}"
   ;;
 local)
   : "${ATLAS_JWT_SECRET:?a secret of 32 bytes or more, that tokens are signed with}"
