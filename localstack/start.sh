@@ -4,7 +4,7 @@
 #
 #   eval "$(localstack/start.sh localstack|minio [PORT])"
 #
-# Without PORT a free one is taken. A store that already runs on PORT is used as it is.
+# LocalStack has S3 alone, or the SERVICES that are named. Without PORT a free one is taken. A store that already runs on PORT is used as it is.
 # What the store keeps lies in target/stores/KIND-PORT and goes away with localstack/stop.sh.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -23,10 +23,15 @@ localstack)
   python=$PWD/target/tools/localstack/bin/python
   [ -x "$python" ] || fail "LocalStack is not installed; run: make setup-localstack"
   health=$url/_localstack/health
-  command=(env GATEWAY_LISTEN="127.0.0.1:$port" SERVICES=s3 EAGER_SERVICE_LOADING=1
+  # More than S3 names the type of a lock, which Python has had since 3.13 only.
+  main="import _thread, runpy, threading
+if '${SERVICES:-}':
+    threading.Lock = type('Lock', (), {'__new__': lambda cls: _thread.allocate_lock()})
+runpy.run_module('localstack.runtime.main', run_name='__main__')"
+  command=(env GATEWAY_LISTEN="127.0.0.1:$port" SERVICES="${SERVICES:-s3}" EAGER_SERVICE_LOADING=1
     DISABLE_EVENTS=1 SKIP_SSL_CERT_DOWNLOAD=1 DNS_ADDRESS=0
     OVERRIDE_IN_DOCKER=0 FILESYSTEM_ROOT="$dir/files" TMPDIR="$dir"
-    "$python" -m localstack.runtime.main)
+    "$python" -c "$main")
   ;;
 minio)
   minio=$(PATH=$PWD/target/tools/bin:$PATH command -v minio) || fail "MinIO is not installed; run: make setup-minio"
