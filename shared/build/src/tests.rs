@@ -2,6 +2,7 @@
 
 mod changes;
 mod compacting;
+mod model;
 mod names;
 mod runs;
 
@@ -33,6 +34,8 @@ struct Site {
     objects: Arc<dyn ObjectStore>,
     size: ShardSize,
     now: Timestamp,
+    /// Of plans.
+    allow_mass_delete: bool,
 }
 
 impl Site {
@@ -45,7 +48,7 @@ impl Site {
 
     /// A site on a store of another kind.
     fn on(objects: Arc<dyn ObjectStore>) -> Self {
-        Self { objects, size: SMALL, now: Timestamp::now() }
+        Self { objects, size: SMALL, now: Timestamp::now(), allow_mass_delete: false }
     }
 
     async fn put_all(&self, files: &[(&str, &str)]) {
@@ -75,7 +78,7 @@ impl Site {
     }
 
     async fn plan(&self, run: &str) -> Result<Vec<Shard>, BuildError> {
-        Ok(plan(&self.mirror(), &self.source(), run, self.size, false).await?.1)
+        Ok(plan(&self.mirror(), &self.source(), run, self.size, self.allow_mass_delete).await?.1)
     }
 
     async fn build(&self, shard: &Shard) -> Result<ShardResult, BuildError> {
@@ -92,7 +95,11 @@ impl Site {
     }
 
     async fn publish(&self, run: &str) -> Result<PublishedRun, BuildError> {
-        let run = Run { vault: "main".to_owned(), run: run.to_owned(), allow_mass_delete: false };
+        self.publish_whatever(run, false).await
+    }
+
+    async fn publish_whatever(&self, run: &str, allow_mass_delete: bool) -> Result<PublishedRun, BuildError> {
+        let run = Run { vault: "main".to_owned(), run: run.to_owned(), allow_mass_delete };
         publish(&self.mirror(), &run, self.now).await
     }
 

@@ -159,6 +159,24 @@ async fn each_step_of_a_build_needs_no_more_than_the_policies_of_its_role() {
     assert_eq!(head.unwrap().head().await.unwrap().manifest().totals.documents, 4);
 }
 
+#[test]
+fn functions_of_events_get_no_secret_of_callers() {
+    let template = std::fs::read_to_string(project().join("infra/template.yaml")).unwrap();
+    let template: Value = serde_saphyr::from_str(&template).unwrap();
+    let secrets: Vec<&str> = template["Globals"]["Function"]["Environment"]["Variables"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .filter(|name| name.contains("SECRET"))
+        .collect();
+    assert_eq!(secrets, ["ATLAS_JWT_SECRET", "ATLAS_OBSIDIAN_SECRET"]);
+    for name in ["BuilderFunction", "PublishFunction", "CompactFunction"] {
+        let variables = &template["Resources"][name]["Properties"]["Environment"]["Variables"];
+        assert!(secrets.iter().all(|secret| variables[*secret] == "AWS::NoValue"), "{name}: {variables}");
+    }
+}
+
 /// LocalStack with more than S3, on a port of its own.
 struct LocalStack(String);
 

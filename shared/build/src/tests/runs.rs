@@ -185,9 +185,7 @@ async fn an_emptied_or_half_listed_source_deletes_nothing() {
     let error = site.plan("three").await.unwrap_err().to_string();
     assert!(error.contains("is empty, and had 40 files"), "{error}");
     assert_eq!(site.head().await.manifest().totals.notes, 40);
-    let run = Run { vault: "main".to_owned(), run: "two".to_owned(), allow_mass_delete: true };
-    let run = publish(&site.mirror(), &run, Timestamp::now()).await.unwrap();
-    assert_eq!(done(&run), (0, 0, 20));
+    assert_eq!(done(&site.publish_whatever("two", true).await.unwrap()), (0, 0, 20));
 }
 
 #[tokio::test]
@@ -275,6 +273,27 @@ async fn a_run_whose_segments_may_be_collected_is_not_published() {
     site.now += hours;
     assert!(matches!(site.publish("one").await, Err(BuildError::Expired { .. })));
     assert_eq!(done(&site.run("two").await), (5, 0, 0));
+}
+
+#[tokio::test]
+async fn agents_that_write_during_a_publication_lose_nothing() {
+    let site = Site::with(&FILES).await;
+    site.run("one").await;
+    for (key, _) in FILES {
+        site.put(key, "changed\n").await;
+    }
+    site.built("two").await;
+    let writing = async {
+        for n in 0..20 {
+            site.agent_puts(&format!("agent {n:02}.md"), "agent\n").await;
+        }
+    };
+    let (run, ()) = futures::future::join(site.publish("two"), writing).await;
+    assert_eq!(done(&run.unwrap()), (0, 5, 0));
+    let mirrored = site.mirrored().await;
+    assert_eq!(mirrored.len(), 25);
+    assert!(FILES.iter().all(|(path, _)| mirrored[*path] == "changed\n"), "{mirrored:?}");
+    assert_eq!(site.head().await.generation(), 22);
 }
 
 #[tokio::test]
