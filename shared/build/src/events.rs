@@ -180,11 +180,10 @@ impl Settings {
         publish(&self.mirror(&run.vault)?, &run, now).await
     }
 
-    /// Answers an event of `compact`: compacts the vault of each message, each vault once. After a failure the vault's later messages fail
-    /// too, so that a queue in order stays in order.
+    /// Answers an event of `compact`: compacts the vault of each message, each vault once. Those that failed are sent again.
     pub async fn compact(&self, event: QueueEvent, now: Timestamp) -> QueueAnswer {
         let mut answer = QueueAnswer::default();
-        let (mut done, mut failed) = (BTreeSet::new(), BTreeSet::new());
+        let mut done = BTreeSet::new();
         for QueueRecord { message_id, body } in event.records {
             let vault = match serde_json::from_str::<CompactMessage>(&body) {
                 Ok(CompactMessage { vault }) => vault,
@@ -197,17 +196,13 @@ impl Settings {
             if done.contains(&vault) {
                 continue;
             }
-            if !failed.contains(&vault) {
-                match self.compact_one(&vault, now).await {
-                    Ok(()) => {
-                        done.insert(vault);
-                        continue;
-                    }
-                    Err(error) => tracing::error!(vault, %error, "a vault was not compacted"),
+            match self.compact_one(&vault, now).await {
+                Ok(()) => drop(done.insert(vault)),
+                Err(error) => {
+                    tracing::error!(vault, %error, "a vault was not compacted");
+                    answer.batch_item_failures.push(FailedItem { item_identifier: message_id });
                 }
             }
-            failed.insert(vault);
-            answer.batch_item_failures.push(FailedItem { item_identifier: message_id });
         }
         answer
     }

@@ -99,6 +99,17 @@ async fn of_two_spellings_of_a_name_one_counts() {
 }
 
 #[tokio::test]
+async fn of_two_unusual_spellings_in_two_shards_one_counts() {
+    let (first, second) = ("e\u{301}\u{e0}.md", "\u{e9}a\u{300}.md");
+    let site = Site::with(&[(first, "first\n"), ("a.md", "a\n"), ("z.md", "z\n"), (second, "second\n")]).await;
+    assert_eq!(site.plan("one").await.unwrap().len(), 2, "each is in another shard");
+    let run = site.run("one").await;
+    assert_eq!((done(&run), run.left), ((3, 0, 0), 1), "{:?}", left(&run));
+    assert!(site.all().await.values().all(|documents| documents.len() == 1));
+    assert_eq!(site.text(first).await.unwrap(), "first\n");
+}
+
+#[tokio::test]
 async fn rules_that_exclude_files_stop_the_run() {
     let site = Site::with(&[("a.md", "a\n"), ("private/.atlasignore", "*\n"), ("private/b.md", "b\n")]).await;
     let error = site.plan("one").await.unwrap_err().to_string();
