@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use atlas_build::events::{BuildEvent, QueueEvent, Settings};
@@ -9,15 +10,16 @@ use atlas_build::publish::Run;
 use atlas_build::records::Shard;
 use atlas_mirror::Store;
 use atlas_mirror::keys::path_of;
-use atlas_testkit::VaultBuilder;
 use atlas_testkit::project::{project, skip};
 use atlas_testkit::real_store::minio;
+use atlas_testkit::stand_in::Reply;
+use atlas_testkit::{StandIn, VaultBuilder};
 use jiff::Timestamp;
 use object_store::ObjectStoreExt as _;
 use serde_json::{Value, json};
 
 use super::policies::{EVENT_FUNCTIONS, Site};
-use crate::support::programs::{Place, free_port, function, json_of};
+use crate::support::programs::{Place, Running, free_port, function, json_of, until};
 
 /// More than one part of an upload.
 const LARGE: usize = 9 << 20;
@@ -175,6 +177,42 @@ fn functions_of_events_get_no_secret_of_callers() {
         let variables = &template["Resources"][name]["Properties"]["Environment"]["Variables"];
         assert!(secrets.iter().all(|secret| variables[*secret] == "AWS::NoValue"), "{name}: {variables}");
     }
+}
+
+/// Lambda's runtime interface, for one event.
+#[tokio::test(flavor = "multi_thread")]
+async fn on_lambda_a_program_answers_the_events_of_the_runtime() {
+    let place = Place::new();
+    let events = AtomicUsize::new(0);
+    let message = json!({ "Records": [{ "messageId": "1", "body": "{\"vault\":\"main\"}" }] }).to_string();
+    let runtime = StandIn::new(move |asked| {
+        let is_next = asked.target.ends_with("/invocation/next");
+        if !is_next || events.fetch_add(1, Relaxed) > 0 {
+            return if is_next { Reply::Silence(Duration::from_secs(60)) } else { Reply::Status(202, String::new()) };
+        }
+        let head = [
+            "HTTP/1.1 200 OK",
+            "lambda-runtime-aws-request-id: one",
+            "lambda-runtime-deadline-ms: 9999999999999",
+            "lambda-runtime-invoked-function-arn: arn:aws:lambda:us-east-1:123456789012:function:compact",
+            &format!("content-length: {}", message.len()),
+            "connection: close",
+        ];
+        Reply::Raw(format!("{}\r\n\r\n{message}", head.join("\r\n")).into_bytes())
+    })
+    .await;
+    let mut compact = program(&place, "compact", "");
+    compact.env("AWS_LAMBDA_RUNTIME_API", runtime.address().trim_start_matches("http://"));
+    for name in ["FUNCTION_NAME", "FUNCTION_VERSION", "LOG_GROUP_NAME", "LOG_STREAM_NAME"] {
+        compact.env(format!("AWS_LAMBDA_{name}"), "compact");
+    }
+    let _running =
+        Running(compact.env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "512").stderr(Stdio::null()).spawn().unwrap());
+    let answer = until(Duration::from_secs(30), "the answer", || {
+        let asked = runtime.asked();
+        asked.into_iter().find(|asked| asked.target.ends_with("/invocation/one/response")).ok_or("none")
+    });
+    assert_eq!(answer.json(), json!({ "batchItemFailures": [] }));
 }
 
 /// LocalStack with more than S3, on a port of its own.
