@@ -234,6 +234,14 @@ impl Snapshot {
         MirrorError::damaged(object, error)
     }
 
+    /// Whether an error is of the vault's clusters: they are missing or damaged.
+    #[must_use]
+    pub fn is_of_clusters(&self, error: &MirrorError) -> bool {
+        let (MirrorError::Damaged { object, .. } | MirrorError::Gone { object }) = error else { return false };
+        let clusters = self.manifest().clusters.map(|clusters| self.reader.keys.segment(clusters.id));
+        clusters.is_some_and(|clusters| clusters.as_ref() == object)
+    }
+
     async fn fetch_spans(&self, wants: &[Span]) -> Result<Vec<Bytes>, MirrorError> {
         for want in wants {
             let (id, bytes) = self.object(Object(want.object))?;

@@ -11,8 +11,8 @@ use atlas_mirror::collect::Retention;
 use atlas_mirror::purge::Purge;
 use atlas_mirror::{Mirror, Options, PartCache, Store, StoreOptions};
 use atlas_sync::{SyncOptions, sync};
-use atlas_testkit::CountingStore;
 use atlas_testkit::time::minute;
+use atlas_testkit::{CountingStore, Fault, FaultStore, Op};
 use atlas_vault::VaultPath;
 use jiff::Timestamp;
 use object_store::memory::InMemory;
@@ -146,18 +146,23 @@ async fn clusters_find_what_all_codes_do() {
 }
 
 #[tokio::test]
-async fn a_hidden_note_pushes_none_out() {
+async fn a_hidden_note_changes_neither_what_is_found_nor_a_score() {
     let near = queries().next().unwrap();
-    let mut notes = vault();
-    notes.extend((0..400).map(|at| (format!("hidden/{at}.md"), format!("{near} {}", text_of(at * TOPICS)))));
+    let hidden = (0..900).map(|at| (format!("hidden/{at}.md"), format!("{near} {}", text_of(at * 7 % TOPICS))));
     let acl = json!({ "rules": [{ "glob": "hidden/**", "scopes": ["team:a"] }] });
-    let world = world(&notes, &acl).await;
-    let flat = all_found(&world).await;
-    mirror(&world).cluster_vectors(&info(), BOUND).await.unwrap().unwrap();
-    let clustered = all_found(&world).await;
-    assert!(share(&flat, &clustered) >= 95, "{} of a hundred", share(&flat, &clustered));
-    assert_eq!((&clustered[0], clustered.iter().all(|found| found.len() == 10)), (&flat[0], true));
-    assert!(!format!("{clustered:?}").contains("hidden/"));
+    let mut worlds = Vec::new();
+    for notes in [vault(), vault().into_iter().chain(hidden).collect()] {
+        let world = world(&notes, &acl).await;
+        mirror(&world).cluster_vectors(&info(), BOUND).await.unwrap().unwrap();
+        worlds.push(world);
+    }
+    let (without, with) = (&worlds[0], &worlds[1]);
+    assert_eq!(all_found(without).await, all_found(with).await);
+    for query in queries() {
+        let ask = |world| World::ok(world, "search", json!({ "query": query, "mode": "hybrid", "limit": 20 }));
+        let (without, with) = (ask(without).await, ask(with).await);
+        assert_eq!((&without["results"], without["mode_used"].as_str()), (&with["results"], Some("hybrid")));
+    }
 }
 
 #[tokio::test]
@@ -237,6 +242,28 @@ async fn a_cold_query_takes_few_waves_and_reads_no_codes_but_those_of_lists() {
             requests.0.iter().filter(|request| request.key == clusters.as_ref()).map(|request| request.wave).collect();
         assert_eq!(of_lists.len(), 2, "the head and the centroids, and then the lists: {requests}");
     }
+}
+
+#[tokio::test]
+async fn only_clusters_that_are_missing_or_damaged_are_done_without() {
+    let Site { objects, clusters, .. } = published().await;
+    let faults = FaultStore::new(objects.clone());
+    let world = || World { atlas: atlas(opened(faults.clone()), &json!({})), caller: caller(&[]) };
+    let query = queries().nth(3).unwrap();
+    let with = found(&world(), &query, "").await;
+    faults.always(Op::Range, clusters.as_ref(), Fault::Refused);
+    for (name, arguments) in
+        [("search", json!({ "query": query, "mode": "semantic" })), ("search_semantic", json!({ "query": query }))]
+    {
+        assert_eq!(world().refused(name, arguments).await, "internal", "{name}");
+    }
+    let by_words = world().ok("search", json!({ "query": query, "mode": "hybrid" })).await;
+    assert_eq!(by_words["mode_used"], "text", "{by_words}");
+    faults.heal();
+    let mut bytes = objects.get(&clusters).await.unwrap().bytes().await.unwrap().to_vec();
+    bytes[30] ^= 1;
+    objects.put(&clusters, bytes.into()).await.unwrap();
+    assert_eq!(found(&world(), &query, "").await, with);
 }
 
 #[tokio::test]

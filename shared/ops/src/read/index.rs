@@ -1,16 +1,14 @@
 //! The index of a snapshot: the sections of every segment that a query needs, fetched in one wave.
 
 mod blocks;
+mod plan;
 mod records;
 mod vectors;
 mod wave;
 
-use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use atlas_access::acl::is_closed_path;
-use atlas_mirror::ClusterEntry;
 use atlas_mirror::Snapshot;
 use atlas_segment::candidates;
 use atlas_segment::chunk::Chunks;
@@ -20,13 +18,13 @@ use atlas_segment::passages::Passages;
 use atlas_segment::paths::{Names, Paths};
 use atlas_segment::terms::Terms;
 use atlas_segment::text::TextBlocks;
-use atlas_segment::{Layout, Part, PartRef, Probe, SectionName, TextSpan};
+use atlas_segment::{Layout, Part, PartRef, Probe, TextSpan};
 use bytes::Bytes;
-use futures::future::{TryFutureExt as _, try_join};
 
 pub use crate::read::index::blocks::{Blocks, FetchedBlocks};
+use crate::read::index::plan::{Plan, Segment};
 pub use crate::read::index::vectors::{Clusters, Vectors};
-use crate::read::index::vectors::{OfClusters, OfSegment};
+use crate::read::index::vectors::{OfClusters, clusters_for};
 pub use crate::read::index::wave::{Fetched, Slot, Wave};
 
 use crate::error::{Code, Error, Reason};
@@ -75,48 +73,6 @@ pub struct Index {
 
 /// Bytes of texts that fill a wave.
 const WAVE_BYTES: u64 = 8 << 20;
-/// Most bytes of all terms' postings that are fetched before the wanted ones are known.
-const MAX_NEAR: u64 = 4 << 20;
-
-/// The parts of a segment, or their slots in the wave that fetches them.
-struct Segment<P = Arc<Part>> {
-    paths: P,
-    text_blocks: P,
-    chunks: P,
-    names: Option<P>,
-    headings: Option<P>,
-    terms: Option<P>,
-    passages: Option<P>,
-    linked: Option<P>,
-    anchors: Option<P>,
-    vectors: Option<OfSegment<P>>,
-    gram_pages: Vec<P>,
-    record_pages: Vec<(P, u32)>,
-}
-
-impl Segment<Slot> {
-    fn get(self, fetched: &Fetched) -> Result<Segment, Error> {
-        let get = |slot| fetched.get(slot);
-        Ok(Segment {
-            paths: get(self.paths)?,
-            text_blocks: get(self.text_blocks)?,
-            chunks: get(self.chunks)?,
-            names: self.names.map(get).transpose()?,
-            headings: self.headings.map(get).transpose()?,
-            terms: self.terms.map(get).transpose()?,
-            passages: self.passages.map(get).transpose()?,
-            linked: self.linked.map(get).transpose()?,
-            anchors: self.anchors.map(get).transpose()?,
-            vectors: self.vectors.map(|of| of.get(fetched)).transpose()?,
-            gram_pages: self.gram_pages.into_iter().map(get).collect::<Result<_, _>>()?,
-            record_pages: self
-                .record_pages
-                .into_iter()
-                .map(|(slot, first)| Ok((get(slot)?, first)))
-                .collect::<Result<_, Error>>()?,
-        })
-    }
-}
 
 impl Index {
     /// The same index, with this limit on the requests of one wave of texts: for queries that read scattered texts and
@@ -139,70 +95,23 @@ impl Index {
         Self::fetch(view, Want::default()).await.map(Some)
     }
 
-    /// Fetches the sections in `want` of the index of `view`, in one wave.
+    /// Fetches the sections in `want` of the index of `view`, in one wave, and in a second one if the clusters cannot be used.
+    ///
+    /// # Errors
+    /// When the store fails, or the index is damaged or of a newer version. That of clusters that are missing or damaged is none.
     pub async fn fetch(view: View, want: Want<'_>) -> Result<Self, Error> {
-        let clusters = view.snapshot().manifest().clusters.filter(|_| want.vectors);
-        match Self::fetch_with(view.clone(), want, clusters).await {
-            // They only save reading.
-            Err(error) if clusters.is_some() && matches!(error.code, Code::Internal | Code::Unavailable) => {
-                tracing::warn!(error = error.internal, "vectors are read without their clusters");
-                Self::fetch_with(view, want, None).await
-            }
-            fetched => fetched,
-        }
-    }
-
-    async fn fetch_with(view: View, want: Want<'_>, clusters: Option<ClusterEntry>) -> Result<Self, Error> {
-        let snapshot = view.snapshot();
-        let mut wave = Wave::default();
-        let has_clusters = clusters.is_some();
-        let clusters = clusters.map(|entry| OfClusters::plan(&mut wave, entry));
-        let mut plans = Vec::new();
-        let mut near: Vec<(usize, Range<u64>)> = Vec::new();
-        for (segment, entry) in snapshot.segments().iter().enumerate() {
-            let layout = &entry.layout;
-            if want.postings && snapshot.cost(&[(segment, layout.terms()?)])? > 0 {
-                near.push((segment, layout.range(SectionName::TermPostings)?));
-            }
-            let mut add = |part| wave.add(segment, part);
-            let mut gram_pages = BTreeMap::new();
-            for probe in want.probes {
-                for page in layout.gram_pages(probe)? {
-                    gram_pages.entry(page.range.start).or_insert_with(|| add(page));
+        let mut clusters = clusters_for(&view).filter(|_| want.vectors);
+        loop {
+            let plan = Plan::new(view.snapshot(), want, clusters)?;
+            match plan.load(view.snapshot()).await {
+                // They only save reading.
+                Err(error) if clusters.is_some() && view.snapshot().is_of_clusters(&error) => {
+                    tracing::warn!(%error, "vectors are read without their clusters");
+                    clusters = None;
                 }
+                loaded => return loaded?.index(view),
             }
-            let mut record_pages = Vec::new();
-            for path in want.records {
-                if let Some((part, first)) = layout.record_page(path)?.filter(|_| layout.may_hold(path)) {
-                    record_pages.push((add(part), first));
-                }
-            }
-            plans.push(Segment {
-                paths: add(layout.paths()?),
-                text_blocks: add(layout.text_blocks()?),
-                chunks: add(layout.chunks()?),
-                names: if want.names { Some(add(layout.names()?)) } else { None },
-                headings: if want.headings { Some(add(layout.headings()?)) } else { None },
-                terms: if want.terms { Some(add(layout.terms()?)) } else { None },
-                passages: if want.passages { layout.passages()?.map(&mut add) } else { None },
-                linked: if want.links { layout.facts(SectionName::Linked)?.map(&mut add) } else { None },
-                anchors: if want.links { layout.facts(SectionName::Anchors)?.map(&mut add) } else { None },
-                vectors: entry
-                    .vectors
-                    .filter(|_| want.vectors)
-                    .map(|of| OfSegment::plan(&mut wave, segment, of, has_clusters)),
-                gram_pages: gram_pages.into_values().collect(),
-                record_pages,
-            });
         }
-        if near.iter().map(|(_, range)| range.end - range.start).sum::<u64>() > MAX_NEAR {
-            near.clear();
-        }
-        let (fetched, bytes) = try_join(wave.fetch(snapshot), snapshot.fetch(&near).map_err(Error::from)).await?;
-        let segments = plans.into_iter().map(|plan| plan.get(&fetched)).collect::<Result<_, _>>()?;
-        let near = near.into_iter().zip(bytes).map(|((segment, range), bytes)| Prefetched { segment, range, bytes });
-        let clusters = clusters.map(|of| of.get(&fetched)).transpose()?;
-        Ok(Self { near: near.collect(), view, segments, clusters })
     }
 
     /// The snapshot, including documents that the caller may not read.

@@ -10,6 +10,9 @@ use atlas_ops::read::index::{DocumentRef, Index};
 use crate::search::clustered;
 use crate::search::near::{Candidate, Near, POOL, Rows, candidates};
 
+/// Most notes whose rows are looked at, if that many have codes as near as the last of the pool.
+const MOST: usize = 2 * POOL;
+
 /// Passages of the notes nearest to `query` among those that `takes` takes, and of the notes in `also`: the nearest first, by note for
 /// equal ones. The caller sees all of them.
 pub(crate) async fn nearest(
@@ -28,8 +31,14 @@ pub(crate) async fn nearest(
     let mut candidates = candidates(index, query, |bytes| code.distance(bytes), &takes)?;
     candidates.sort_by_key(|candidate| (candidate.distance(), candidate.document));
     let last = candidates.get(POOL - 1).map_or(u32::MAX, Candidate::distance);
-    let pool = candidates.partition_point(|candidate| candidate.distance() <= last).min(2 * POOL);
-    let rest = candidates.split_off(pool);
+    let pool = candidates.partition_point(|candidate| candidate.distance() <= last);
+    if pool > MOST {
+        // Some of the equally near ones are left out. Their places among all notes, also hidden ones, do not say which.
+        let nearer = candidates.partition_point(|candidate| candidate.distance() < last);
+        let equal = candidates.get_mut(nearer..pool).unwrap_or_default();
+        index.sort_by_path(equal, |candidate| candidate.document);
+    }
+    let rest = candidates.split_off(pool.min(MOST));
     candidates.extend(rest.into_iter().filter(|candidate| also.contains(&candidate.document)));
     let mut rows = Rows::default();
     for Candidate { document, rows: places } in &candidates {
