@@ -43,7 +43,7 @@ pub enum ModelError {
     },
     /// It is sound, and needs what this program does not have.
     #[error(
-        "{what} is not supported: take a model of Model2Vec, or of sentence-transformers and the BERT family, whose tokenizer is WordPiece or Unigram"
+        "{what} is not supported: take a model of Model2Vec, or of sentence-transformers and the BERT family, whose tokenizer is WordPiece, Unigram or SentencePiece's BPE"
     )]
     Unsupported {
         /// The unsupported part.

@@ -1,5 +1,5 @@
 //! Cuts text into tokens, as the `tokenizer.json` of a model says. Of that format it knows what models of Model2Vec and of the BERT
-//! family use: WordPiece and Unigram, with the usual steps before.
+//! family use: WordPiece, Unigram and the byte pair encoding of SentencePiece, with the usual steps before.
 //!
 //! # Layout
 //! - [`specification`]: what `tokenizer.json` says, which is also how a stored model has it

@@ -93,6 +93,24 @@ def unigram(special=()):
     return tokenizer
 
 
+def byte_pairs():
+    """As converters write SentencePiece's: without words, with a merge for each way to make a token, and with tokens of bytes."""
+    steps = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    trained = Tokenizer(models.BPE())
+    trained.normalizer = steps
+    trained.pre_tokenizer = pre_tokenizers.Split(Regex("▁?[^▁]+"), "isolated")
+    trained.train_from_iterator(CORPUS[:6], trainers.BpeTrainer(vocab_size=260, show_progress=False))
+    learnt = sorted(trained.get_vocab(), key=trained.get_vocab().get)
+    tokens = ["<unk>", "<s>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁▁", *learnt]
+    vocabulary = {token: at for at, token in enumerate(tokens)}
+    cuts = ((token[:at], token[at:]) for token in tokens[258:] for at in range(1, len(token)))
+    merges = [cut for cut in cuts if all(part in vocabulary for part in cut)]
+    tokenizer = Tokenizer(models.BPE(vocabulary, merges, unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    tokenizer.normalizer = steps
+    tokenizer.add_special_tokens(["<unk>", "<s>"])
+    return tokenizer
+
+
 def write(name, tokenizer, weights=False, mapping=False, dtype=np.float32, **config):
     from model2vec import StaticModel
 
@@ -125,6 +143,7 @@ def main():
     write("word_piece", word_piece(), normalize=True)
     write("unigram", unigram(), normalize=True)
     write("quantised", word_piece(), weights=True, mapping=True, normalize=False, max_length=20)
+    write("byte_pairs", byte_pairs(), normalize=True)
     write("half", unigram(), dtype=np.float16, normalize=True)
 
 

@@ -1,5 +1,7 @@
 //! The content of a `tokenizer.json`.
 
+use std::collections::{HashMap, HashSet};
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -11,6 +13,8 @@ const MAX_TOKENS: usize = 2_000_000;
 const MAX_TOKEN_BYTES: usize = 1_024;
 /// Most tokens that are found as they are written.
 const MAX_ADDED: usize = 4_096;
+/// A merge of SentencePiece is of two tokens that are one together, whichever they are, and its rank is that of what it makes.
+const OTHER_MERGES: &str = "merges that are not SentencePiece's";
 
 /// The steps of a tokenizer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -158,6 +162,11 @@ pub enum Model {
         /// Whether unknown characters become tokens of their bytes.
         byte_fallback: bool,
     },
+    /// Neighbours are joined, those of the best token first: the byte pair encoding of SentencePiece.
+    BytePairs {
+        /// Whether unknown characters become tokens of their bytes.
+        byte_fallback: bool,
+    },
 }
 
 fn yes() -> bool {
@@ -168,7 +177,8 @@ fn always() -> String {
     "always".to_owned()
 }
 
-/// The tokens of a vocabulary with their ids, and, for Unigram, the logarithms of their probabilities by id.
+/// The tokens of a vocabulary with their ids, and by id, for Unigram, the logarithms of their probabilities, for byte pairs, how many others
+/// are made before them, below 0.
 #[derive(Debug, Default)]
 pub struct Tokens {
     /// Tokens and ids.
@@ -206,6 +216,7 @@ pub(super) fn read(json: &[u8]) -> Result<(Specification, Tokens), ModelError> {
     let (model, mut tokens, unknown) = match kind.as_str() {
         "WordPiece" => word_piece(file.model)?,
         "Unigram" => unigram(file.model)?,
+        "BPE" => byte_pairs(file.model)?,
         other => return Err(ModelError::Unsupported { what: format!("the tokenizer {other}") }),
     };
     if file.added_tokens.len() > MAX_ADDED {
@@ -213,7 +224,7 @@ pub(super) fn read(json: &[u8]) -> Result<(Specification, Tokens), ModelError> {
     }
     let added = file.added_tokens.into_iter().filter(|token| !token.content.is_empty());
     let added: Vec<Added> = added.map(|token| Added { content: token.content, id: token.id }).collect();
-    let known: std::collections::HashSet<&str> = tokens.ids.iter().map(|(token, _)| token.as_str()).collect();
+    let known: HashSet<&str> = tokens.ids.iter().map(|(token, _)| token.as_str()).collect();
     let missing: Vec<_> = added.iter().filter(|added| !known.contains(added.content.as_str())).collect();
     let missing: Vec<_> = missing.into_iter().map(|added| (added.content.clone(), added.id)).collect();
     tokens.ids.extend(missing);
@@ -280,6 +291,73 @@ fn unigram(model: Value) -> Result<(Model, Tokens, Option<u32>), ModelError> {
     let scores = file.vocab.iter().map(|(_, score)| *score as f32).collect();
     let ids = (0..).zip(file.vocab).map(|(id, (token, _))| (token, id)).collect();
     Ok((Model::Unigram { byte_fallback: file.byte_fallback }, Tokens { ids, scores }, file.unk_id))
+}
+
+fn byte_pairs(model: Value) -> Result<(Model, Tokens, Option<u32>), ModelError> {
+    #[derive(Deserialize)]
+    struct File {
+        vocab: HashMap<String, u32>,
+        merges: Vec<Merge>,
+        #[serde(default)]
+        unk_token: Option<String>,
+        #[serde(default)]
+        byte_fallback: bool,
+        #[serde(default)]
+        dropout: Option<f64>,
+        #[serde(default)]
+        continuing_subword_prefix: Option<String>,
+        #[serde(default)]
+        end_of_word_suffix: Option<String>,
+        #[serde(default)]
+        ignore_merges: bool,
+    }
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Merge {
+        Pair(String, String),
+        Words(String),
+    }
+
+    let file: File = serde_json::from_value(model).map_err(|error| ModelError::damaged(FILE, error))?;
+    let unsupported = |what: &str| ModelError::Unsupported { what: format!("the tokenizer BPE with {what}") };
+    let marks = [&file.continuing_subword_prefix, &file.end_of_word_suffix];
+    if marks.into_iter().flatten().any(|mark| !mark.is_empty()) || file.dropout.is_some() || file.ignore_merges {
+        return Err(unsupported("marks, dropout or `ignore_merges`"));
+    }
+    let mut scores = vec![0.0; file.vocab.len()];
+    let mut pairs = HashSet::new();
+    let mut last = None;
+    let mut rank = 0.0;
+    for merge in &file.merges {
+        let (one, other) = match merge {
+            Merge::Pair(one, other) => (one.as_str(), other.as_str()),
+            Merge::Words(words) => words.split_once(' ').unwrap_or_default(),
+        };
+        let joined = format!("{one}{other}");
+        let id = file.vocab.get(&joined).copied();
+        let id = id.ok_or_else(|| ModelError::damaged(FILE, "a merge makes what is no token"))?;
+        if last.as_ref() != Some(&joined) {
+            rank -= 1.0;
+            match scores.get_mut(id as usize) {
+                Some(score) if *score == 0.0 => *score = rank,
+                _ => return Err(unsupported(OTHER_MERGES)),
+            }
+        }
+        pairs.insert((one, other));
+        last = Some(joined);
+    }
+    let is_missing = |token: &String| {
+        let mut ends = token.char_indices().skip(1).map(|(at, _)| token.split_at(at));
+        ends.any(|(one, other)| {
+            file.vocab.contains_key(one) && file.vocab.contains_key(other) && !pairs.contains(&(one, other))
+        })
+    };
+    if file.vocab.keys().any(is_missing) {
+        return Err(unsupported(OTHER_MERGES));
+    }
+    let unknown = file.unk_token.and_then(|token| file.vocab.get(&token).copied());
+    let model = Model::BytePairs { byte_fallback: file.byte_fallback };
+    Ok((model, Tokens { ids: file.vocab.into_iter().collect(), scores }, unknown))
 }
 
 /// The steps of a sequence, or the only one.
