@@ -62,6 +62,26 @@ async fn notes_are_found_by_words_that_they_do_not_have() {
 }
 
 #[tokio::test]
+async fn the_less_of_a_query_one_passage_has_the_more_meaning_counts() {
+    let world = world().await;
+    // The part of the best score by words.
+    let by_words = async |query: &str| {
+        let found = world.ok("search", json!({ "query": query, "explain": true })).await;
+        let parts = found["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|note| note["score"].as_f64().unwrap() - note["why"]["meaning"].as_f64().unwrap_or_default());
+        parts.fold(0.0, f64::max)
+    };
+    let all = by_words("storm wind").await;
+    let known = by_words("storm wind xyzzy").await;
+    let half = by_words("storm oven").await;
+    assert!((all - 0.65).abs() < 0.001 && (known - all).abs() < 0.001, "{all} {known}");
+    assert!(half < 0.5 && half > 0.4, "{half}");
+}
+
+#[tokio::test]
 async fn pages_of_notes_by_meaning_are_one_list() {
     let world = world().await;
     for mode in ["hybrid", "semantic"] {

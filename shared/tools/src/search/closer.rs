@@ -37,6 +37,8 @@ pub(crate) struct Close {
     pub(crate) score: f32,
     pub(crate) document: DocumentRef,
     pub(crate) path: String,
+    /// The share of the query's words, by what they are worth, that stand together in one of its passages.
+    pub(crate) covered: f32,
     /// Its best passage, counted from 0, if it has several, and what that adds to the score.
     pub(crate) passage: Option<usize>,
     pub(crate) by_passage: f32,
@@ -56,6 +58,7 @@ impl Close {
             score,
             document,
             path,
+            covered: 0.0,
             passage: None,
             by_passage: 0.0,
             by_name: 0.0,
@@ -77,10 +80,16 @@ pub(crate) fn look(
 ) -> Result<Vec<Close>, Error> {
     let mut passages = Passages::of(index, &notes)?;
     passages.add_headings(index, lists, &notes)?;
+    let mut worth = 0.0;
     for (at, word) in lists.words.iter().enumerate().filter(|(_, word)| !word.is_common) {
         passages.add(index, at, word, scores.worths(at))?;
+        // What no note has, such as a word of another language, says nothing of how well the others cover the rest.
+        let known = halves(word).into_iter().zip(scores.worths(at)).filter(|((_, terms), _)| !terms.is_empty());
+        worth += known.map(|(_, worth)| worth).sum::<f32>();
     }
     for (note, of_note) in notes.iter_mut().zip(&passages.of) {
+        let covered = passages.covered.get(of_note.clone()).unwrap_or_default().iter().copied().fold(0.0, f32::max);
+        note.covered = if worth > 0.0 { covered / worth } else { 1.0 };
         let own = passages.scores.get(of_note.clone()).unwrap_or_default();
         let mut best: Option<(usize, f32)> = None;
         for (passage, score) in own.iter().copied().enumerate() {
@@ -116,6 +125,8 @@ struct Passages {
     /// By segment: the documents of the notes, ascending, with their passages.
     by_segment: Vec<Vec<(u32, Range<usize>)>>,
     scores: Vec<f32>,
+    /// What the words are worth that each has.
+    covered: Vec<f32>,
     /// The half-saturation of each.
     norms: Vec<f32>,
     /// By word and kind of terms: for each passage whether its heading has it.
@@ -128,6 +139,7 @@ impl Passages {
             of: Vec::with_capacity(notes.len()),
             by_segment: vec![Vec::new(); index.segments().len()],
             scores: Vec::new(),
+            covered: Vec::new(),
             norms: Vec::new(),
             in_headings: HashMap::new(),
         };
@@ -149,6 +161,7 @@ impl Passages {
         }
         all.by_segment.iter_mut().for_each(|of_segment| of_segment.sort_unstable_by_key(|(document, _)| *document));
         all.scores = vec![0.0; all.norms.len()];
+        all.covered = all.scores.clone();
         Ok(all)
     }
 
@@ -205,8 +218,11 @@ impl Passages {
             for (passage, _) in having.iter().enumerate().filter(|(_, has)| **has) {
                 let in_heading = in_headings.and_then(|having| having.get(passage)).copied().unwrap_or_default();
                 let weight = if in_heading { IN_TEXT + IN_HEADING } else { IN_TEXT };
-                if let (Some(score), Some(norm)) = (self.scores.get_mut(passage), self.norms.get(passage)) {
+                if let (Some(score), Some(covered), Some(norm)) =
+                    (self.scores.get_mut(passage), self.covered.get_mut(passage), self.norms.get(passage))
+                {
                     *score += worth * weight * (K1 + 1.0) / (weight + norm);
+                    *covered += worth;
                 }
             }
         }

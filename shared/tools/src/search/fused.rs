@@ -9,8 +9,10 @@ use crate::search::closer::Close;
 use crate::search::near::Near;
 use crate::search::scores::NONE;
 
-/// The part of a score that is by meaning.
+/// The part of a score that is by meaning where a passage has all words of the query, …
 const MEANING: f32 = 0.35;
+/// … and what is added where none has one. What is asked for in other words is found by meaning.
+const UNCOVERED: f32 = 0.4;
 
 /// Notes, best first: some that were looked at closely, before or among the rest.
 pub(crate) struct Fused {
@@ -52,7 +54,9 @@ impl Fused {
         only_words: bool,
     ) -> Result<Self, Error> {
         let most = best.iter().map(|close| close.score).fold(0.0f32, f32::max);
-        let factor = if most > 0.0 { (1.0 - MEANING) / most } else { 0.0 };
+        let covered = best.iter().map(|close| close.covered).fold(0.0f32, f32::max).min(1.0);
+        let meaning = MEANING + UNCOVERED * (1.0 - covered);
+        let factor = if most > 0.0 { (1.0 - meaning) / most } else { 0.0 };
         let top = nearest.first().map_or(0.0, |near| near.similarity);
         let bottom = nearest.iter().map(|near| near.similarity).fold(top, f32::min);
         // Of what is between the least near and an equal text. Were the nearest always counted whole, notes would be brought before those
@@ -80,7 +84,7 @@ impl Fused {
                 *part *= factor;
             }
             if let Some(near) = by_document.get(&close.document) {
-                close.by_meaning = MEANING * share(near.similarity);
+                close.by_meaning = meaning * share(near.similarity);
                 close.lines = Some(near.lines);
                 close.score += close.by_meaning;
             }
