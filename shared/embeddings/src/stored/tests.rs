@@ -50,7 +50,7 @@ fn a_model_is_read_by_range_as_it_was_written() {
 
 #[test]
 fn a_model_that_does_not_fit_is_refused() {
-    let tokenizer = br#"{"model": {"type": "BPE", "vocab": {}}}"#;
+    let tokenizer = br#"{"model": {"type": "WordLevel", "vocab": {}}}"#;
     assert!(matches!(StaticModel::from_files(tokenizer, &[], b"{}"), Err(ModelError::Unsupported { .. })));
     let tokenizer = br#"{"model": {"type": "WordPiece", "vocab": {"a": 0, "b": 5}}}"#;
     assert!(matches!(StaticModel::from_files(tokenizer, &[], b"{}"), Err(ModelError::Damaged { .. })));
