@@ -23,7 +23,7 @@ const MAX_MERGES: usize = 16;
 pub struct Compacted {
     /// The newest generation; 0 if there is none.
     pub generation: u64,
-    /// Segments before and after.
+    /// Segments before.
     pub segments_before: usize,
     /// Segments now.
     pub segments: usize,

@@ -226,7 +226,7 @@ async fn published() -> Site {
     Site { objects, folder, state, clusters: mirror.keys().segment(id) }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cold_query_takes_few_waves_and_reads_no_codes_but_those_of_lists() {
     let Site { objects, clusters, .. } = published().await;
     for mode in ["hybrid", "semantic"] {
