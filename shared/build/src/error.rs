@@ -34,7 +34,7 @@ pub enum BuildError {
     },
     /// The source is empty, and the mirror was built from a source that was not.
     #[error(
-        "the source {place} is empty, and had {of} files: check its address. If they are meant to be gone, build with \"allow_mass_delete\": true"
+        "the source {place} is empty, and had {of} files: check its address. If they are meant to be gone, plan and publish with \"allow_mass_delete\": true"
     )]
     Emptied {
         /// The source.
@@ -44,7 +44,7 @@ pub enum BuildError {
     },
     /// Many files vanished from the source.
     #[error(
-        "{lost} of {of} files vanished from the source or became empty, more than a fifth. If they are meant to be gone, build with \
+        "{lost} of {of} files vanished from the source or became empty, more than a fifth. If they are meant to be gone, publish with \
          \"allow_mass_delete\": true"
     )]
     MassDeletion {
@@ -56,6 +56,25 @@ pub enum BuildError {
     /// Another run of the same vault was published since this one was planned.
     #[error("another build of this vault was published since this one began: start again")]
     Overtaken,
+    /// A run that was planned over the same one is being published.
+    #[error(
+        "the run {run}, which began from the same state, is being published: publish it, or wait for half a day and start again"
+    )]
+    Claimed {
+        /// The other run.
+        run: String,
+    },
+    /// Many files changed in the mirror since their shards were built.
+    #[error("more than {files} files changed in the mirror since the run was built: start again")]
+    Changed {
+        /// The limit.
+        files: usize,
+    },
+    /// History was purged since a shard was built: what was purged may be in its segments.
+    #[error(
+        "something was purged from the mirror since the run was built: remove it from the source too, and start again"
+    )]
+    Purged,
     /// A shard was not built, or its result was deleted since.
     #[error("shard {shard} of the run {run} is not built, or not any more: build it first")]
     Unbuilt {

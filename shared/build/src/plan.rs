@@ -67,6 +67,14 @@ pub async fn plan(
     Ok((planned, shards))
 }
 
+/// Refuses rules about excluded files.
+pub(crate) fn check_rules(key: &str) -> Result<(), BuildError> {
+    match key.rsplit('/').next() {
+        Some(RULES) => Err(BuildError::Rules { key: key.to_owned() }),
+        _ => Ok(()),
+    }
+}
+
 async fn cut(
     mirror: &Mirror,
     source: &Source,
@@ -88,9 +96,7 @@ async fn cut(
             if ends.len() >= MAX_SHARDS as usize {
                 return Err(BuildError::TooLarge { limit: format!("{MAX_SHARDS} shards") });
             }
-            if object.key.rsplit('/').next() == Some(RULES) {
-                return Err(BuildError::Rules { key: object.key });
-            }
+            check_rules(&object.key)?;
             match class_of(&object.key) {
                 None => {}
                 Some(Class::Attachment) => attachments += object.bytes,

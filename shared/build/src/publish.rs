@@ -16,6 +16,7 @@ use atlas_sync::head::{self, HeadDocument, HeadDocuments};
 use atlas_sync::newest;
 use atlas_sync::report::Reason;
 use jiff::Timestamp;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -31,6 +32,11 @@ const FEW: u64 = 10;
 const SHARE: u64 = 5;
 /// Why a file is left that the mirror has changed meanwhile.
 const OVERTAKEN: &str = "it was changed in the mirror since its shard was built; the next run decides again";
+/// Why a file is left that the source does not have any more.
+const KEPT: &str = "the source does not have it any more, but it was changed in the mirror since its shard was built";
+/// Most files that may have changed in the mirror meanwhile, and most bytes of their paths: the commit carries their names.
+const MAX_OVERTAKEN: usize = 1_000;
+const MAX_OVERTAKEN_BYTES: usize = 128 << 10;
 /// Most files that are named.
 const MAX_NAMED: usize = 100;
 
@@ -83,7 +89,8 @@ async fn settled(mirror: &Mirror, published: Published) -> Result<Published, Bui
         lineage: head.manifest().lineage,
         generation,
         files: publishing.files,
-        changes: changes_of(&result),
+        changes: part_of(&result, "changes"),
+        overtaken: part_of(&result, "overtaken"),
     };
     Ok(Published { last: Some(last), publishing: None })
 }
@@ -92,8 +99,9 @@ fn key(run: &str, since: u64, is_executed: bool) -> CommitKey {
     CommitKey { hash: Hash::of(format!("build {run}").as_bytes()), since, is_executed }
 }
 
-fn changes_of(result: &serde_json::Value) -> Changes {
-    serde_json::from_value(result["changes"].clone()).unwrap_or_default()
+/// A part of the result that a commit carries.
+fn part_of<T: Default + DeserializeOwned>(result: &serde_json::Value, name: &str) -> T {
+    serde_json::from_value(result[name].clone()).unwrap_or_default()
 }
 
 /// Publishes `run`, whose shards are all built, as one generation.
@@ -105,27 +113,35 @@ pub async fn publish(mirror: &Mirror, run: &Run, now: Timestamp) -> Result<Publi
     let published = settled(mirror, Published::read(mirror).await?).await?;
     let plan = records.plan().await?.ok_or_else(|| BuildError::Unbuilt { run: run.run.clone(), shard: 0 })?;
     let totals = shard_totals(&records, &plan, run).await?;
-    let told = |generation, changes, overtaken: &Overtaken| {
-        let left = overtaken.named.iter().chain(&totals.named).take(MAX_NAMED).cloned().collect();
+    let told = |generation, changes, overtaken: &[Left]| {
+        let left = overtaken.iter().chain(&totals.named).take(MAX_NAMED).cloned().collect();
         PublishedRun {
             generation,
             changes,
             files: totals.files,
-            left: totals.left.saturating_add(overtaken.files),
+            left: totals.left.saturating_add(overtaken.len() as u64),
             left_files: left,
         }
     };
-    if let Some(last) = published.last.as_ref().filter(|last| last.run == run.run) {
+    let last = last_run(mirror).await?;
+    if let Some(last) = last.as_ref().filter(|last| last.run == run.run) {
         published.write(mirror).await?;
-        return Ok(told(last.generation, last.changes, &Overtaken::default()));
+        return Ok(told(last.generation, last.changes, &last.overtaken));
     }
-    let base = last_run(mirror).await?.map(|last| last.run);
+    let base = last.map(|last| last.run);
     if plan.iter().any(|shard| shard.base != base) {
         return Err(BuildError::Overtaken);
+    }
+    let is_emptied = totals.files == 0 && totals.files_before > 0 && !run.allow_mass_delete;
+    if is_emptied {
+        return Err(BuildError::MassDeletion { lost: totals.files_before, of: totals.files_before });
     }
     if totals.lost > FEW && totals.lost.saturating_mul(SHARE) > totals.files_before && !run.allow_mass_delete {
         return Err(BuildError::MassDeletion { lost: totals.lost, of: totals.files_before });
     }
+    // Of two runs that began from the same state, only one is published: the other has not seen what it changes.
+    let done = published.last.as_ref().map(|last| last.run.as_str());
+    let claim = records.claim(base.as_deref(), done, now).await?;
     let since = newest(mirror).await?.map_or(0, |head| head.generation());
     // A publication that was begun before may end at any generation since then.
     let begun = published.publishing.as_ref().filter(|begun| begun.run == run.run);
@@ -142,14 +158,23 @@ pub async fn publish(mirror: &Mirror, run: &Run, now: Timestamp) -> Result<Publi
         time: now,
         deadline: COMMIT_TIME,
     };
-    let change = RunChange { mirror, records: &records, plan: &plan, now };
-    let (head, changes, overtaken) = match mirror.commit(&info, &change).await? {
+    let change = RunChange { mirror, records: &records, plan: &plan, spelled: &totals.spelled, now };
+    let committed = match mirror.commit(&info, &change).await {
+        Err(error @ (BuildError::Expired { .. } | BuildError::Purged | BuildError::Changed { .. })) => {
+            records.end_claim(&claim).await?;
+            return Err(error);
+        }
+        committed => committed?,
+    };
+    let (head, changes, overtaken) = match committed {
         Committed::New(head, overtaken) => {
             let changes = head.manifest().changes;
             (Some(head), changes, overtaken)
         }
         Committed::Unchanged(head, overtaken) => (head, Changes::default(), overtaken),
-        Committed::Replayed { result, .. } => (newest(mirror).await?, changes_of(&result), Overtaken::default()),
+        Committed::Replayed { result, .. } => {
+            (newest(mirror).await?, part_of(&result, "changes"), part_of(&result, "overtaken"))
+        }
     };
     let generation = head.as_ref().map_or(0, |head| head.generation());
     let last = head.map(|head| LastRun {
@@ -158,7 +183,11 @@ pub async fn publish(mirror: &Mirror, run: &Run, now: Timestamp) -> Result<Publi
         generation,
         files: totals.files,
         changes,
+        overtaken: overtaken.clone(),
     });
+    if last.is_none() {
+        records.end_claim(&claim).await?;
+    }
     Published { last, publishing: None }.write(mirror).await?;
     Ok(told(generation, changes, &overtaken))
 }
@@ -172,6 +201,8 @@ struct ShardTotals {
     lost: u64,
     left: u64,
     named: Vec<Left>,
+    /// The paths of files whose key is spelled otherwise.
+    spelled: HashSet<String>,
 }
 
 async fn shard_totals(records: &Records<'_>, plan: &[Shard], run: &Run) -> Result<ShardTotals, BuildError> {
@@ -185,6 +216,7 @@ async fn shard_totals(records: &Records<'_>, plan: &[Shard], run: &Run) -> Resul
         totals.left += result.left.len() as u64;
         let room = MAX_NAMED.saturating_sub(totals.named.len());
         totals.named.extend(result.left.into_iter().take(room));
+        totals.spelled.extend(result.spelled);
     }
     Ok(totals)
 }
@@ -194,17 +226,15 @@ async fn result_of(records: &Records<'_>, run: &Run, shard: u32) -> Result<Shard
 }
 
 /// Files that changed in the mirror since their shard was built, or are in the source twice.
-#[derive(Default)]
-struct Overtaken {
-    files: u64,
-    named: Vec<Left>,
-}
+type Overtaken = Vec<Left>;
 
 /// The commit of a run. The shards' results are read again for each attempt, one after the other, so that few are in memory.
 struct RunChange<'a> {
     mirror: &'a Mirror,
     records: &'a Records<'a>,
     plan: &'a [Shard],
+    /// The paths of files whose key is spelled otherwise, in any shard.
+    spelled: &'a HashSet<String>,
     now: Timestamp,
 }
 
@@ -218,12 +248,17 @@ impl ChangeSet for RunChange<'_> {
             changes: Changes::default(),
             deleted: BTreeMap::new(),
             segments: Vec::new(),
-            overtaken: Overtaken::default(),
-            spelled: HashSet::new(),
+            overtaken: Overtaken::new(),
+            spelled: self.spelled,
+            taken: HashSet::new(),
         };
+        let history_from = head.map_or(0, |head| head.manifest().history_from);
         for shard in self.plan {
             let gone = || BuildError::Unbuilt { run: shard.run.clone(), shard: shard.shard };
             let result = self.records.result(shard.shard).await?.ok_or_else(gone)?;
+            if result.history_from != history_from {
+                return Err(BuildError::Purged);
+            }
             let documents = match head {
                 Some(head) => head::at(head, &paths(&result)).await?,
                 None => HeadDocuments::new(),
@@ -249,11 +284,15 @@ impl ChangeSet for RunChange<'_> {
             }
         }
         let Deriving { totals, changes, deleted, segments, overtaken, .. } = deriving;
+        let bytes: usize = overtaken.iter().map(|left| left.path.len()).sum();
+        if overtaken.len() > MAX_OVERTAKEN || bytes > MAX_OVERTAKEN_BYTES {
+            return Err(BuildError::Changed { files: MAX_OVERTAKEN });
+        }
         if changes == Changes::default() {
             return Ok(Attempt::nothing(overtaken));
         }
         let deleted = deleted.into_iter().collect();
-        let result = Some(json!({ "changes": changes }));
+        let result = Some(json!({ "changes": changes, "overtaken": overtaken }));
         let mut derived = Derived { segments, deleted, changes, totals, result, ..Derived::default() };
         if let Some(head) = head {
             merge::compact(head, merge::MEDIUM, &mut derived).await?;
@@ -269,23 +308,23 @@ fn paths(result: &ShardResult) -> Vec<&str> {
 }
 
 /// The change so far.
-struct Deriving {
+struct Deriving<'a> {
     totals: Totals,
     changes: Changes,
     deleted: BTreeMap<SegmentId, Vec<u32>>,
     segments: Vec<NewSegment>,
     overtaken: Overtaken,
-    /// The paths of files whose key is spelled otherwise.
-    spelled: HashSet<String>,
+    spelled: &'a HashSet<String>,
+    /// Those of these paths that a shard has published.
+    taken: HashSet<String>,
 }
 
-impl Deriving {
+impl Deriving<'_> {
     /// Adds a shard's documents. Returns for each of its segments those that are dead from the start.
     fn add(&mut self, result: &ShardResult, documents: &HeadDocuments) -> Vec<Vec<u32>> {
         let mut dead = vec![Vec::new(); result.segments.len()];
-        let twins: HashSet<&String> = result.spelled.iter().filter(|path| self.spelled.contains(*path)).collect();
         for push in &result.pushes {
-            let is_twin = twins.contains(&push.path);
+            let is_twin = self.spelled.contains(&push.path) && !self.taken.insert(push.path.clone());
             if (is_twin || !self.push(push, documents))
                 && let Some(dead) = usize::try_from(push.segment).ok().and_then(|segment| dead.get_mut(segment))
             {
@@ -295,7 +334,6 @@ impl Deriving {
                 self.leave(&push.path, Reason::SameName);
             }
         }
-        self.spelled.extend(result.spelled.iter().cloned());
         dead
     }
 
@@ -325,7 +363,7 @@ impl Deriving {
             self.take_out(&remove.path, documents);
             self.changes.removed += 1;
         } else {
-            self.leave(&remove.path, OVERTAKEN);
+            self.leave(&remove.path, KEPT);
         }
     }
 
@@ -341,10 +379,7 @@ impl Deriving {
     }
 
     fn leave(&mut self, path: &str, reason: impl ToString) {
-        self.overtaken.files += 1;
-        if self.overtaken.named.len() < MAX_NAMED {
-            self.overtaken.named.push(Left { path: path.to_owned(), reason: reason.to_string() });
-        }
+        self.overtaken.push(Left { path: path.to_owned(), reason: reason.to_string() });
     }
 }
 

@@ -4,6 +4,7 @@
 use atlas_mirror::manifest::Changes;
 use atlas_mirror::{Hash, Id, Mirror, SegmentId};
 use atlas_segment::{Kind, Layout};
+use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -88,6 +89,9 @@ pub struct ShardResult {
     pub files: u64,
     /// Files of this part that it had in the run before.
     pub files_before: u64,
+    /// The oldest generation that could be read when it was built.
+    #[serde(default)]
+    pub history_from: u64,
 }
 
 /// A segment that a shard uploaded.
@@ -160,6 +164,16 @@ pub struct LastRun {
     pub files: u64,
     /// How many documents changed.
     pub changes: Changes,
+    /// Files that were left as the mirror had changed them since their shards were built.
+    #[serde(default)]
+    pub overtaken: Vec<Left>,
+}
+
+/// A run that claims to be the one that is published after another one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Claim {
+    run: String,
+    time: Timestamp,
 }
 
 /// A run that is being published.
@@ -186,7 +200,7 @@ impl<'a> Records<'a> {
     /// # Errors [`BuildError::Invalid`] for text that cannot be a run's name.
     pub fn of(mirror: &'a Mirror, run: &'a str) -> Result<Self, BuildError> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-        if run.is_empty() || run.len() > MAX_RUN || !run.bytes().all(is_plain) || run == PUBLISHED {
+        if run.is_empty() || run.len() > MAX_RUN || !run.bytes().all(is_plain) || [PUBLISHED, NEXT].contains(&run) {
             return Err(BuildError::Invalid(format!(
                 "{run:?} cannot be a run's name: write 1 to {MAX_RUN} letters, digits, `-` or `_`"
             )));
@@ -239,10 +253,44 @@ impl<'a> Records<'a> {
     ///
     /// # Errors Those of writing to the store.
     pub async fn keep_entries(&self, shard: u32, entries: &Vec<Entry>) -> Result<String, BuildError> {
-        let bytes = serde_json::to_vec(entries).map_err(|error| BuildError::Broken(error.to_string()))?;
+        let bytes = check_size(entries)?;
         let name = format!("{shard:05}-{}", Hash::of(&bytes));
         self.mirror.create_state_if_absent(&self.name(&name), entries).await?;
         Ok(name)
+    }
+
+    /// Claims to be the one run that is published after `base`, which nothing else may be before. A claim that is older than any run can be
+    /// published counts no more, nor does one that was ended, or one of the run `done`. Returns its name.
+    ///
+    /// # Errors [`BuildError::Claimed`], and those of the store.
+    pub async fn claim(&self, base: Option<&str>, done: Option<&str>, now: Timestamp) -> Result<String, BuildError> {
+        let mut holder = String::new();
+        for number in 0..MAX_CLAIMS {
+            let name = format!("{FOLDER}/{NEXT}/{}-{number:03}", base.unwrap_or_default());
+            let claim = Claim { run: self.run.to_owned(), time: now };
+            if self.mirror.create_state_if_absent(&name, &claim).await? {
+                return Ok(name);
+            }
+            let Some(held) = self.mirror.get_state::<Claim>(&name).await? else { continue };
+            let is_ended = self.mirror.get_state::<bool>(&ended(&name)).await?.is_some();
+            if held.run == self.run && !is_ended {
+                return Ok(name);
+            }
+            let is_over = is_ended || now.duration_since(held.time) > CLAIM_TIME || done == Some(held.run.as_str());
+            if !is_over {
+                return Err(BuildError::Claimed { run: held.run });
+            }
+            holder = held.run;
+        }
+        Err(BuildError::Claimed { run: holder })
+    }
+
+    /// Ends a claim: nothing was committed under it, and nothing will be.
+    ///
+    /// # Errors Those of the store.
+    pub async fn end_claim(&self, claim: &str) -> Result<(), BuildError> {
+        self.mirror.create_state_if_absent(&ended(claim), &true).await?;
+        Ok(())
     }
 
     async fn get<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, BuildError> {
@@ -250,6 +298,7 @@ impl<'a> Records<'a> {
     }
 
     async fn keep<T: Serialize + DeserializeOwned + Sync>(&self, name: &str, value: T) -> Result<T, BuildError> {
+        check_size(&value)?;
         if self.mirror.create_state_if_absent(&self.name(name), &value).await? {
             return Ok(value);
         }
@@ -258,8 +307,31 @@ impl<'a> Records<'a> {
     }
 }
 
+fn ended(claim: &str) -> String {
+    format!("{claim}-ended")
+}
+
+/// `value` as it is stored, if it can be read again.
+fn check_size(value: &impl Serialize) -> Result<Vec<u8>, BuildError> {
+    let bytes = serde_json::to_vec(value).map_err(|error| BuildError::Broken(error.to_string()))?;
+    if bytes.len() as u64 > MAX_RECORD {
+        return Err(BuildError::TooLarge {
+            limit: format!(
+                "{MAX_RECORD} bytes of records of a shard: files of long names, or many that cannot be published"
+            ),
+        });
+    }
+    Ok(bytes)
+}
+
 /// The name of [`Published`] below the folder.
 const PUBLISHED: &str = "published";
+/// The folder of claims.
+const NEXT: &str = "next";
+/// Most claims on what follows one run.
+const MAX_CLAIMS: u32 = 100;
+/// After so long nothing can be published any more of what a run uploaded.
+const CLAIM_TIME: SignedDuration = SignedDuration::from_hours(12);
 
 impl Published {
     /// The state of the vault's builds.

@@ -1,6 +1,6 @@
 //! Builds one shard: compares its part of the source with the run before and with the mirror, and uploads segments of what is new.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use atlas_mirror::{Hash, Mirror, Snapshot};
 use atlas_segment::Built;
@@ -18,6 +18,8 @@ use tokio::sync::Semaphore;
 use crate::decision::{action, reason_to_keep};
 use crate::error::BuildError;
 use crate::index::Index;
+use crate::plan::check_rules;
+use crate::publish::last_run;
 use crate::read::{Fetched, New, Reader, UPLOADS, Wanted};
 use crate::records::{Entry, Left, Records, Remove, Seen, Shard, ShardResult, UploadedPart};
 use crate::source::{Object, Source};
@@ -44,6 +46,13 @@ pub async fn build(
     now: Timestamp,
 ) -> Result<ShardResult, BuildError> {
     let records = Records::of(mirror, &shard.run)?;
+    let plan = records.plan().await?.unwrap_or_default();
+    if plan.get(shard.shard as usize) != Some(shard) {
+        return Err(BuildError::Invalid(format!(
+            "the shard {} is not as the plan of the run {} has it",
+            shard.shard, shard.run
+        )));
+    }
     if let Some(built) = records.result(shard.shard).await? {
         return Ok(built);
     }
@@ -110,7 +119,9 @@ pub async fn build(
     upload(&reader, last, &mut segments).await?;
     entries.sort_unstable_by(|one: &Entry, other| one.key.cmp(&other.key));
     let entries = records.keep_entries(shard.shard, &entries).await?;
-    let result = ShardResult { entries, segments, pushes, removes, spelled, left, files: found, files_before };
+    let history_from = head.as_deref().map_or(0, |head| head.manifest().history_from);
+    let result =
+        ShardResult { entries, segments, pushes, removes, spelled, left, files: found, files_before, history_from };
     records.keep_result(shard.shard, result).await
 }
 
@@ -121,11 +132,17 @@ async fn entries_before(mirror: &Mirror, shard: &Shard) -> Result<BTreeMap<Strin
     let unbuilt = |shard| BuildError::Unbuilt { run: base.clone(), shard };
     let plan = records.plan().await?.ok_or_else(|| unbuilt(0))?;
     let range = shard.range();
+    // The mirror did not take these versions, so that they are nothing that both sides had.
+    let last = last_run(mirror).await?.filter(|last| last.run == *base);
+    let overtaken: HashSet<String> =
+        last.into_iter().flat_map(|last| last.overtaken).map(|overtaken| overtaken.path).collect();
     let mut before = BTreeMap::new();
     for part in plan.iter().filter(|part| part.range().meets(&range)) {
         let result = records.result(part.shard).await?.ok_or_else(|| unbuilt(part.shard))?;
         for entry in records.entries(part.shard, &result.entries).await? {
             if let Some(path) = VaultPath::parse(&entry.key).ok().filter(|_| range.has(&entry.key)) {
+                let is_overtaken = overtaken.contains(path.as_str());
+                let entry = if is_overtaken { Entry { differs: true, ..again(entry) } } else { entry };
                 before.insert(path.as_str().to_owned(), entry);
             }
         }
@@ -139,6 +156,7 @@ async fn files(source: &Source, shard: &Shard) -> Result<(Vec<File>, Vec<Left>, 
     let mut left = Vec::new();
     source
         .walk(&shard.range(), |object| {
+            check_rules(&object.key)?;
             if let Some(class) = class_of(&object.key) {
                 match VaultPath::parse(&object.key) {
                     Ok(path) => files.push(File { path, class, object }),

@@ -4,6 +4,7 @@ mod changes;
 mod compacting;
 mod model;
 mod names;
+mod races;
 mod runs;
 
 use std::collections::BTreeMap;

@@ -239,7 +239,7 @@ async fn a_shard_of_many_segments_is_published_whole() {
 }
 
 /// A site whose store's clock begins in 1970.
-fn aging() -> (Arc<AgingStore>, Site) {
+pub(super) fn aging() -> (Arc<AgingStore>, Site) {
     let aging = AgingStore::new(Arc::new(InMemory::new()));
     let site = Site { now: Timestamp::UNIX_EPOCH, ..Site::on(aging.clone()) };
     (aging, site)
