@@ -33,7 +33,7 @@ pub struct Compacted {
 
 /// Compacts the vault of `mirror`. It is safe beside writers, readers, syncs and other compactions.
 ///
-/// # Errors [`BuildError`]; repeating it is harmless. What was merged stays merged.
+/// # Errors [`BuildError`]. You may repeat it: finished merges stay.
 pub async fn compact(mirror: &Mirror, retention: Retention, now: Timestamp) -> Result<Compacted, BuildError> {
     let head = match mirror.head().await {
         Err(MirrorError::NotPublished { .. }) => return Ok(Compacted::default()),

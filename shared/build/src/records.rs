@@ -202,7 +202,7 @@ impl<'a> Records<'a> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         if run.is_empty() || run.len() > MAX_RUN || !run.bytes().all(is_plain) || [PUBLISHED, NEXT].contains(&run) {
             return Err(BuildError::Invalid(format!(
-                "{run:?} cannot be a run's name: write 1 to {MAX_RUN} letters, digits, `-` or `_`"
+                "{run:?} cannot be a run's name: write 1 to {MAX_RUN} letters, digits, `-` or `_`, but not {PUBLISHED:?} or {NEXT:?}"
             )));
         }
         Ok(Self { mirror, run })
@@ -268,15 +268,18 @@ impl<'a> Records<'a> {
         for number in 0..MAX_CLAIMS {
             let name = format!("{FOLDER}/{NEXT}/{}-{number:03}", base.unwrap_or_default());
             let claim = Claim { run: self.run.to_owned(), time: now };
+            // Garbage collection may delete an ended claim before its end, so that a name with an end is not used again.
+            if self.mirror.get_state::<bool>(&ended(&name)).await?.is_some() {
+                continue;
+            }
             if self.mirror.create_state_if_absent(&name, &claim).await? {
                 return Ok(name);
             }
             let Some(held) = self.mirror.get_state::<Claim>(&name).await? else { continue };
-            let is_ended = self.mirror.get_state::<bool>(&ended(&name)).await?.is_some();
-            if held.run == self.run && !is_ended {
+            if held.run == self.run {
                 return Ok(name);
             }
-            let is_over = is_ended || now.duration_since(held.time) > CLAIM_TIME || done == Some(held.run.as_str());
+            let is_over = now.duration_since(held.time) > CLAIM_TIME || done == Some(held.run.as_str());
             if !is_over {
                 return Err(BuildError::Claimed { run: held.run });
             }

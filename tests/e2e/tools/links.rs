@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::costs::MAX_WAVES;
 use crate::support::deployment::Deployment;
+use crate::support::tools::Tools;
 use crate::support::world::{World, caller};
 
 fn paths(answer: &Value, field: &str) -> Vec<String> {
@@ -305,4 +306,24 @@ async fn links_of_one_page_of_a_note_come_with_those_of_its_properties() {
         assert_eq!(targets.collect::<Vec<_>>(), expected, "{part}");
     }
     assert_eq!(world.refused("get_outgoing_links", json!({ "path": "n.md", "offset": -1 })).await, "validation_error");
+}
+
+#[tokio::test]
+async fn links_of_one_page_are_found_by_the_bytes_of_a_text_that_is_not_utf_8() {
+    let text = [b"[[a]] ".as_slice(), &[0xe9; 100], b" [[b]]\n"].concat();
+    let vault = VaultBuilder::new().file("n.md", &text).note("a.md", "").note("b.md", "");
+    let client = Deployment::of_vault(&vault).await.client();
+    let begin = text.len() - b"[[b]]\n".len();
+    for (part, expected) in [
+        (json!({ "offset": begin }), vec!["b"]),
+        (json!({ "bytes": begin + 1 }), vec!["a", "b"]),
+        (json!({ "bytes": begin }), vec!["a"]),
+        (json!({ "offset": begin + 1 }), vec![]),
+    ] {
+        let mut call = part.clone();
+        call["path"] = json!("n.md");
+        let found = Tools::of(&client).good("get_outgoing_links", call).await;
+        let targets = found["links"].as_array().unwrap().iter().map(|link| link["target"].as_str().unwrap());
+        assert_eq!(targets.collect::<Vec<_>>(), expected, "{part}");
+    }
 }

@@ -110,3 +110,17 @@ async fn a_shard_that_no_plan_has_is_not_built() {
     shard.upto = Some("a.md".to_owned());
     assert!(matches!(site.build(&shard).await, Err(BuildError::Invalid(_))));
 }
+
+#[tokio::test]
+async fn the_name_of_an_ended_claim_is_not_used_again() {
+    let site = Site::with(&[]).await;
+    let mirror = site.mirror();
+    let records = |run: &'static str| crate::records::Records::of(&mirror, run).unwrap();
+    let claim = records("one").claim(None, None, site.now).await.unwrap();
+    records("one").end_claim(&claim).await.unwrap();
+    mirror.delete_state(&claim).await.unwrap();
+    let next = records("two").claim(None, None, site.now).await.unwrap();
+    assert_ne!(next, claim);
+    assert_eq!(records("two").claim(None, None, site.now).await.unwrap(), next, "a repeated step keeps its claim");
+    assert!(matches!(records("three").claim(None, None, site.now).await, Err(BuildError::Claimed { .. })));
+}

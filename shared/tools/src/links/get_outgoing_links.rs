@@ -1,5 +1,7 @@
 //! `get_outgoing_links`: the links of a note, and their targets.
 
+use std::borrow::Cow;
+
 use atlas_access::Access;
 use atlas_ops::arguments::{self, Given, ReadPath};
 use atlas_ops::error::Error;
@@ -111,9 +113,9 @@ impl Operation for GetOutgoingLinks {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let Arguments { path, kinds, include_unresolved, offset, bytes } = arguments;
         let path = VaultPath::from(path);
-        let part = offset..bytes.map_or(usize::MAX, |bytes| offset.saturating_add(bytes));
+        let end = bytes.map_or(usize::MAX, |bytes| offset.saturating_add(bytes));
         let links = |view: View| {
-            let (path, kinds, part) = (&path, &kinds, &part);
+            let (path, kinds) = (&path, &kinds);
             async move {
                 let graph = Graph::fetch(context, view).await?;
                 if !has_links(path) {
@@ -121,7 +123,14 @@ impl Operation for GetOutgoingLinks {
                 }
                 let document = graph.file(path)?;
                 let texts = graph.index().texts(&[document]).await?;
-                let text = decoded(texts.first().map(AsRef::as_ref).unwrap_or_default());
+                let stored: &[u8] = texts.first().map(AsRef::as_ref).unwrap_or_default();
+                let text = decoded(stored);
+                // Positions are those of the stored text, and decoding may have made it longer.
+                let at = |byte: usize| match &text {
+                    Cow::Borrowed(_) => byte,
+                    Cow::Owned(_) => stored.get(..byte).map_or(usize::MAX, |before| decoded(before).len()),
+                };
+                let part = at(offset)..at(end);
                 let properties = frontmatter::of(&text).filter(|_| path.is_note());
                 let body = properties.map_or(0, |properties| properties.body_start);
                 let is_wanted = |link: &&Link| {

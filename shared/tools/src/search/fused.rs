@@ -9,9 +9,9 @@ use crate::search::closer::Close;
 use crate::search::near::Near;
 use crate::search::scores::NONE;
 
-/// The part of a score that is by meaning where a passage has all words of the query, …
+/// The weight of meaning in a score if one passage has all words of the query.
 const MEANING: f32 = 0.35;
-/// … and what is added where none has one. What is asked for in other words is found by meaning.
+/// The weight added if no passage has any of them: then the notes use other words than the query, and only meaning finds them.
 const UNCOVERED: f32 = 0.4;
 
 /// Notes, best first: some that were looked at closely, before or among the rest.
