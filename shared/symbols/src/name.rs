@@ -102,6 +102,12 @@ pub(crate) fn parts(whole: &str) -> (&str, &str) {
     (before, whole.get(from..end).unwrap_or_default())
 }
 
+/// How many lines of `whole` end before `part`, which is a slice of it.
+pub(crate) fn lines_before(part: &str, whole: &str) -> usize {
+    let at = part.as_ptr().addr().saturating_sub(whole.as_ptr().addr());
+    whole.bytes().take(at).filter(|sign| *sign == b'\n').count()
+}
+
 /// A name as it is kept; [`None`] if it is none.
 pub(crate) fn clean(name: &str) -> Option<&str> {
     let name = name.trim().trim_matches(['"', '\'', '`', '$', '#']);

@@ -127,6 +127,13 @@ fn only_what_qualifies_a_name_is_cut_off() {
 }
 
 #[test]
+fn a_name_on_a_line_below_its_qualifier_is_found_there() {
+    let code = code("a.cpp", "int a::\nB<\nT>::\n go(int n) { return n; }\n");
+    let [go] = code.definitions.as_slice() else { panic!("{code:?}") };
+    assert_eq!((go.name.as_str(), go.container.as_str(), go.line, go.lines), ("go", "B", 3, (0, 3)));
+}
+
+#[test]
 fn hostile_texts_are_read_or_refused_in_time() {
     let deep = |open: &str| open.repeat(MAX_BYTES / open.len());
     for (name, text) in [
@@ -152,7 +159,7 @@ fn hostile_texts_are_read_or_refused_in_time() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn definitions_stand_on_their_lines(name in prop::sample::select(vec!["a.rs", "a.go", "a.py", "a.ts", "a.js", "a.java", "a.c", "a.cpp", "a.cs", "a.kt", "a.swift", "a.rb", "a.php", "a.sh"]), cut in any::<prop::sample::Index>(), change in "[(){}\n;:<a-b é]{0,6}") {

@@ -9,7 +9,8 @@ use tree_sitter::{Node, Tree};
 
 use crate::grammar::{Action, Named, Rules};
 use crate::name::{
-    bare_signature, child_of, clean, declared, is_constant, last, parts, prototype, receiver, text, text_of_field, tidy,
+    bare_signature, child_of, clean, declared, is_constant, last, lines_before, parts, prototype, receiver, text,
+    text_of_field, tidy,
 };
 use crate::scope::Scopes;
 use crate::special::{Special, special};
@@ -355,7 +356,8 @@ impl<'t, 'r> Walk<'t, 'r> {
             name: bare.to_owned(),
             kind,
             container: of.to_owned(),
-            line: row(name.start_position().row),
+            // A qualified name may begin on a line above.
+            line: row(name.start_position().row + lines_before(bare, written)),
             lines: (row(first), row(end)),
             signature,
             shape: 0,
