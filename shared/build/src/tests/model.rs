@@ -53,7 +53,9 @@ impl Model {
                 self.writes += 1;
                 path.mirror = before.source.map(|text| (text, self.writes));
             }
-            path.ancestor = before.source.filter(|_| action != Action::Conflict);
+            // What the mirror did not take, both sides never had.
+            let is_left = action == Action::Push && path.mirror.map(|(text, _)| text) != before.source;
+            path.ancestor = before.source.filter(|_| action != Action::Conflict && !is_left);
         }
     }
 }
