@@ -106,7 +106,8 @@ fn looked_through(notes: &BTreeMap<String, String>, arguments: &Value, answer: &
     }
     let query = arguments["query"].as_str().unwrap();
     let most = arguments["limit"].as_f64().unwrap_or(50.0) as usize;
-    let lines = notes.iter().flat_map(|(path, text)| (1..).zip(text.lines()).map(move |(number, line)| (path, number, line)));
+    let lines =
+        notes.iter().flat_map(|(path, text)| (1..).zip(text.lines()).map(move |(number, line)| (path, number, line)));
     let expected: Vec<(&str, u64)> = lines
         .filter(|(_, _, line)| line.contains(query))
         .map(|(path, number, _)| (path.as_str(), number))

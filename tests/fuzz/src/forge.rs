@@ -68,12 +68,25 @@ impl Framing {
     }
 }
 
+/// Whether parts of this kind have a checksum, but are not compressed.
+const fn is_sealed(kind: PartKind) -> bool {
+    matches!(
+        kind,
+        PartKind::GramPage
+            | PartKind::TermPage
+            | PartKind::PassagePage
+            | PartKind::Vectors
+            | PartKind::ClusterPage
+            | PartKind::ClusterList
+    )
+}
+
 /// The bytes of a part with `content`.
 pub(crate) fn frame(kind: PartKind, framing: Framing, content: &[u8]) -> Vec<u8> {
     let mut bytes = match framing {
         Framing::Raw => return content.to_vec(),
         _ if kind == PartKind::Paths => paths(content),
-        Framing::Right if kind != PartKind::GramPage => {
+        Framing::Right if !is_sealed(kind) => {
             let mut packed = (content.len() as u32).to_le_bytes().to_vec();
             packed.extend(COMPRESSOR.with_borrow_mut(|compressor| compressor.compress(content)).unwrap());
             packed
@@ -94,7 +107,7 @@ fn paths(content: &[u8]) -> Vec<u8> {
 /// The content of a valid part.
 fn unframe(kind: PartKind, part: &Bytes) -> Vec<u8> {
     let payload = &part[..part.len() - 4];
-    if kind == PartKind::GramPage {
+    if is_sealed(kind) {
         return payload.to_vec();
     }
     if kind == PartKind::Paths {
@@ -111,12 +124,12 @@ fn unframe(kind: PartKind, part: &Bytes) -> Vec<u8> {
 pub fn forge(input: &[u8]) -> Vec<u8> {
     let mut input = Input(input);
     let documents = input.number();
-    let mut sections: [Vec<u8>; 10] = Default::default();
+    let mut sections: [Vec<u8>; SECTIONS.len()] = Default::default();
     // No block is long; for each page, its separator shares nothing with the one before.
     let mut record_pages = vec![0];
     let mut gram_pages = Vec::new();
     while !input.is_empty() {
-        let section = usize::from(input.byte() % 10);
+        let section = usize::from(input.byte()) % SECTIONS.len();
         let framing = Framing::of(input.byte());
         let key_length = input.byte();
         let key = input.take(key_length.into());
@@ -205,13 +218,17 @@ pub(crate) fn contents(object: &Bytes, layout: &Layout) -> Vec<(PartKind, Vec<u8
 pub(crate) fn parts(object: &Bytes, layout: &Layout) -> Result<Vec<PartRef>, FormatError> {
     let mut parts = crate::segment::text_parts(object, layout)?;
     parts.extend(layout.parts()?);
+    let table = |kind| parts.iter().find(|part| part.kind == kind).map(|part| crate::segment::fetch(object, part));
+    let terms = table(PartKind::Terms).transpose()?.map(|part| part.terms()?.pages(layout)).transpose()?;
+    let passages = table(PartKind::Passages).transpose()?.map(|part| part.passages()?.pages(layout)).transpose()?;
+    parts.extend(terms.into_iter().chain(passages).flatten());
     Ok(parts)
 }
 
-/// The first gram of a page.
+/// The first gram of a page, before which are the number of lists and the length of a list with one chunk.
 fn first_gram(page: &[u8]) -> Vec<u8> {
-    let entry = page.iter().position(|byte| byte & 0x80 == 0).unwrap() + 1;
-    page[entry + 1..][..usize::from(page[entry] >> 3 & 7)].to_vec()
+    let head = page.iter().position(|byte| byte & 0x80 == 0).unwrap() + 2;
+    page[head + 1..][..usize::from(page[head] >> 3 & 7)].to_vec()
 }
 
 fn varint(mut value: u32) -> Vec<u8> {

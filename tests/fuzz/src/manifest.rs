@@ -44,9 +44,10 @@ fn manifest(bytes: &[u8]) {
         let layout = &entry.layout;
         let inside =
             |range: &std::ops::Range<u64>| assert!(range.start <= range.end && range.end <= entry.bytes, "{range:?}");
-        for part in [layout.terms(), layout.text_blocks(), layout.chunks(), layout.paths(), layout.names(), layout.headings()]
-            .into_iter()
-            .flatten()
+        for part in
+            [layout.terms(), layout.text_blocks(), layout.chunks(), layout.paths(), layout.names(), layout.headings()]
+                .into_iter()
+                .flatten()
         {
             inside(&part.range);
         }
@@ -60,7 +61,9 @@ fn manifest(bytes: &[u8]) {
             }
             let _ = layout.may_hold(path);
         }
-        let _ = layout.record_pages.page_of_document(layout.documents);
+        if let Ok(directories) = layout.directories() {
+            let _ = directories.records.page_of_document(layout.documents);
+        }
         for text in ["a", "ab", "abcdef", "\u{10FFFF}"] {
             for part in layout.gram_pages(&Probe::new(text.as_bytes(), 8)).into_iter().flatten() {
                 inside(&part.range);

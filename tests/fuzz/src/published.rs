@@ -6,11 +6,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atlas_mirror::{
-    ChangeSet, CommitInfo, Derived, Mirror, MirrorError, Options, PartCache, Snapshot, Store,
-};
-use atlas_segment::{PartKind, candidates};
+use atlas_mirror::{Attempt, ChangeSet, CommitInfo, Derived, Mirror, MirrorError, Options, PartCache, Snapshot, Store};
 use atlas_segment::{Body, Builder, Built, Document, Kind, Layout, Part, Probe, object};
+use atlas_segment::{PartKind, candidates};
 use atlas_vault::VaultPath;
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -71,7 +69,7 @@ fn every_line_is_found(layout: &Layout, pages: &HashMap<u64, Part>, chunks: Rang
             let probe = Probe::new(term, 8);
             let wanted = layout.gram_pages(&probe).unwrap();
             let pages = wanted.iter().map(|page| pages[&page.range.start].gram_page().unwrap());
-            let found = candidates(&probe, layout, pages);
+            let found = candidates(&probe, layout, pages).unwrap();
             assert!(found.iter().any(|chunk| chunks.contains(chunk)), "{term:?} is not found in {text:?}");
         }
     }
@@ -104,15 +102,17 @@ pub(crate) struct Change<'a> {
 
 impl ChangeSet for Change<'_> {
     type Error = MirrorError;
+    type Outcome = ();
 
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Option<Derived>, MirrorError> {
+    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<()>, MirrorError> {
         let built = build(&self.notes).unwrap();
         let first = head.and_then(|head| head.segments().first());
-        Ok(Some(Derived {
+        let derived = Derived {
             segments: vec![built.into()],
             deleted: first.map(|entry| (entry.id, self.replaced.clone())).into_iter().collect(),
             ..Derived::default()
-        }))
+        };
+        Ok(Attempt::changes(derived, ()))
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn read(object: &Bytes, layout: &Layout, text: &[u8]) -> Result<(), F
     let probe = Probe::new(text, 8);
     let pages: Vec<Part> =
         layout.gram_pages(&probe)?.iter().map(|page| fetch(object, page)).collect::<Result<_, _>>()?;
-    let found = candidates(&probe, layout, pages.iter().filter_map(|page| page.gram_page().ok()));
+    let found = candidates(&probe, layout, pages.iter().filter_map(|page| page.gram_page().ok()))?;
     assert!(found.is_sorted_by(|a, b| a < b) && found.last().is_none_or(|last| *last < layout.chunks));
 
     let blocks = fetch(object, &layout.text_blocks()?)?;
