@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run install quick about-test test test-all test-mcp generated check watch bench eval fuzz package release-workflow pin-images deploy deploy-local setup setup-tools setup-fuse setup-browser setup-localstack setup-minio setup-mcp setup-infra setup-deny setup-release setup-bench setup-fuzz
+.PHONY: help run install quick about-test test test-all test-mcp generated check watch bench eval fuzz package release-workflow pin-images deploy deploy-local setup setup-tools setup-fuse setup-browser setup-localstack setup-minio setup-mcp setup-previous setup-infra setup-deny setup-release setup-bench setup-fuzz
 
 # A copy, since what agents write comes into it.
 VAULT ?= .atlas-store/demo
@@ -13,6 +13,8 @@ SEARCH ?=
 ARCH ?= x86_64
 SECONDS ?= 60
 EVAL ?= $(wildcard ../shared/eval)
+# Where `make bench BIG=1` keeps a million notes and their mirror, between runs too: 6 GB.
+ATLAS_BIG ?= /tmp/atlas-big
 export VAULT PORT STORE ARCH SEARCH
 
 FUNCTIONS := context find search query note bridge mcp ui auth
@@ -55,6 +57,8 @@ about-test:
 	@echo "Then it takes some 25 minutes on 2 cores, or 10 where all is built. \`make test-all\` draws more random cases."
 
 test: about-test setup-tools setup-fuse setup-browser setup-localstack setup-bench $(if $(shell command -v go),setup-minio) ## Install what the tests need and run all of them
+	cargo test --workspace --locked --no-run
+	$(MAKE) --no-print-directory setup-previous
 	PROPTEST_CASES=$${PROPTEST_CASES:-64} cargo test --workspace --locked
 
 test-all: test ## Run the tests also over many more random cases and histories: an hour or more
@@ -71,11 +75,11 @@ generated: ## Write what is derived from code: the schemas of all operations, an
 	ATLAS_WRITE_README=1 cargo test --quiet --workspace --test e2e --locked -- the_readme_says_what_works every_reason_stands every_tag_stands the_examples_give
 
 check: setup-deny setup-infra setup-release ## Formatting, lints, dependencies' licences and advisories, the deployment template, the container and the release
+	python3 infra/circles.py
 	cargo fmt --all --check
 	cargo fmt --manifest-path tests/benches/peers/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	.ci/deny
-	python3 infra/circles.py
 	infra/lint.sh
 	infra/release_workflow.sh --check
 
@@ -83,10 +87,12 @@ watch: setup-tools $(filter .atlas-store/demo,$(VAULT)) ## Publish VAULT and ser
 	$(ATLAS) sync "$$VAULT" $(NAMED_STORE)
 	ATLAS_STORE="$$($(ATLAS) where "$$VAULT" --only store)" ATLAS_VAULT="$$($(ATLAS) where "$$VAULT" --only vault)" cargo lambda watch -A 127.0.0.1 -P 9000
 
-bench: setup-bench ## Run the benchmarks and print one table: make bench ATLAS_CORPORA=folder with hub/, help/ and tldr/
+bench: setup-bench ## Run the benchmarks and print one table: make bench ATLAS_CORPORA=folder with hub/, help/ and tldr/ [BIG=1: 1 M notes too]
 	cargo build --release --locked --package atlas --bin atlas
 	cargo bench --locked --package atlas-tests
-	cargo bench --locked --manifest-path tests/benches/peers/Cargo.toml --target-dir "$${CARGO_TARGET_DIR:-target}"
+	cargo bench --locked --manifest-path tests/benches/peers/Cargo.toml --target-dir "$${CARGO_TARGET_DIR:-target}" --bench search
+	$(if $(BIG),python3 tests/benches/big.py "$${CARGO_TARGET_DIR:-target}" "$(ATLAS_BIG)")
+	$(if $(BIG),ATLAS_BIG="$(ATLAS_BIG)" cargo bench --locked --manifest-path tests/benches/peers/Cargo.toml --target-dir "$${CARGO_TARGET_DIR:-target}" --bench big)
 	python3 tests/benches/processes.py "$${CARGO_TARGET_DIR:-target}"
 
 eval: ## Measure how good search is, by judged queries and by links: make eval [EVAL=../shared/eval] [ATLAS_CORPORA=folder] [BEFORE=another atlas] [MODEL=folder of an embedding model]
@@ -123,6 +129,8 @@ setup-browser: ## Debian's chromium and its driver, unless the system has them
 setup-localstack: $(TOOLS)/localstack/.ready ## LocalStack in host mode
 setup-infra: $(TOOLS)/infra/.ready ## cfn-lint, the SAM command line, and hadolint
 setup-minio: $(TOOLS)/bin/minio ## MinIO, built with Go
+setup-previous: ## `atlas` of the release before, of the revision in tests/previous, to run beside the new one
+	tests/previous/build.sh
 setup-mcp: $(TOOLS)/mcp/.ready ## Node, and MCP's clients and conformance suite
 setup-deny: $(TOOLS)/bin/cargo-deny ## cargo-deny
 setup-release: $(TOOLS)/bin/dist $(if $(shell command -v go),$(TOOLS)/bin/actionlint) ## dist, and actionlint where there is Go

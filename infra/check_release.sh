@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Fails unless a release can be published: the repository's owner is named, in one spelling, and the images are pinned.
+# Fails unless a release can be published: the repository's owner is named, in one spelling, the images are pinned, and tests ran beside the
+# release before.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,3 +16,7 @@ owner=${BASH_REMATCH[1]}
 here=${GITHUB_REPOSITORY:-$owner/${BASH_REMATCH[2]}}
 [ "https://github.com/$here" = "$repository" ] || fail "this is $here, and \`repository\` in Cargo.toml is $repository"
 infra/pin_images.sh --check
+# Where its tag is known: a clone without history knows none.
+last=$(git describe --tags --abbrev=0 --match 'v*' HEAD^ 2>/dev/null || true)
+[ -z "$last" ] || [ "$(git rev-parse "$last^{commit}")" = "$(<tests/previous/REVISION)" ] ||
+  fail "tests/previous/REVISION is not the release before: git rev-parse '$last^{commit}' > tests/previous/REVISION"

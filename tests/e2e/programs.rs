@@ -9,6 +9,7 @@ mod newcomers;
 mod pages;
 mod pdfs;
 mod policies;
+mod previous;
 mod process;
 mod up;
 mod vault_documents;

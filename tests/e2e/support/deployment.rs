@@ -85,13 +85,12 @@ impl Deployment {
 
     /// The mirror of another vault in the same store.
     pub fn mirror_of(&self, vault: &str) -> Mirror {
-        Mirror::open(
-            store(self.objects.clone()),
-            vault.parse().unwrap(),
-            Arc::new(PartCache::new(0)),
-            Options::default(),
-        )
-        .unwrap()
+        self.mirror_with(vault, Options::default())
+    }
+
+    pub fn mirror_with(&self, vault: &str, options: Options) -> Mirror {
+        let cache = Arc::new(PartCache::new(0));
+        Mirror::open(store(self.objects.clone()), vault.parse().unwrap(), cache, options).unwrap()
     }
 
     /// Publishes a folder as another vault in the same store.

@@ -33,7 +33,7 @@ pub fn building(mut command: Command) -> Command {
 /// The host program, built with the features of all tests: `cargo test` of the whole workspace has already built it.
 pub fn atlas() -> Command {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let mut command = Command::new(BUILT.get_or_init(|| {
+    at_test_home(Command::new(BUILT.get_or_init(|| {
         let mut build = building(Command::new(env!("CARGO")));
         build
             .args(["test", "--quiet", "--locked", "--workspace", "--test", "program", "--no-run", "--target-dir"])
@@ -41,7 +41,17 @@ pub fn atlas() -> Command {
             .current_dir(project());
         assert!(build.status().unwrap().success());
         target().join("debug/atlas")
-    }));
+    })))
+}
+
+/// The program of the release before, if it was built (`make setup-previous`).
+pub fn previous() -> Option<Command> {
+    let program = target().join("previous/atlas");
+    program.exists().then(|| at_test_home(Command::new(program)))
+}
+
+/// `command` without the settings of who runs the tests.
+fn at_test_home(mut command: Command) -> Command {
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("ATLAS_")) {
         command.env_remove(name);
     }
