@@ -41,7 +41,7 @@ pub(crate) async fn decide(form: Form) -> Response {
         Ok(asked) => asked,
         Err(response) => return *response,
     };
-    match consent::choice(&form, &request.scopes) {
+    match consent::choice(&form, &request.scopes).await {
         Ok(None) => response::see(&request.denied_address(&server.issuer.address)),
         Ok(Some(choice)) => match server.make_code(&request, &choice).await {
             Ok(code) => response::see(&request.code_address(&code, &server.issuer.address)),

@@ -23,6 +23,8 @@ const TIMES: [(u64, &str); 6] = [
 ];
 /// The one that is chosen first.
 const FIRST: u64 = 30 * DAY;
+/// The field with the id of a vault that no list names.
+const OTHER_VAULT: &str = "other-vault";
 
 /// The form at `action`. `hidden` are fields that come back as they are.
 pub(crate) fn form(
@@ -45,6 +47,10 @@ pub(crate) fn form(
             } @else {
                 @for vault in vaults { input type="hidden" name="vault" value=(vault.id); }
             }
+            @if visit.app().has_documented_vaults() {
+                label for="other-vault" { "Or another vault, by its id" @if let [vault] = vaults { "; empty for " (vault.name()) } }
+                input #other-vault name=(OTHER_VAULT) maxlength="64" autocomplete="off" autocapitalize="none" spellcheck="false";
+            }
             fieldset {
                 legend { "It may" }
                 @for scope in scopes {
@@ -66,14 +72,15 @@ pub(crate) fn form(
 }
 
 /// The choice of the person who sent the form; [`None`] if they said no.
-pub(crate) fn choice(form: &Form, scopes: &[Scope]) -> Result<Option<Choice>, String> {
+pub(crate) async fn choice(form: &Form, scopes: &[Scope]) -> Result<Option<Choice>, String> {
     let visit = &form.visit;
     if form.text("decision") != "allow" {
         return Ok(None);
     }
-    let vault = form.text("vault");
-    if !visit.app().atlas.vaults().iter().any(|known| known.id == vault) {
-        return Err("There is no such vault.".to_owned());
+    let other = form.text(OTHER_VAULT).trim();
+    let vault = if other.is_empty() { form.text("vault") } else { other };
+    if !visit.app().has_vault(vault).await.map_err(|error| error.message.to_string())? {
+        return Err("There is no such vault: write its id, as its document has it.".to_owned());
     }
     let chosen: Vec<&str> = form.all("scope").collect();
     let scopes: Vec<Scope> = scopes.iter().copied().filter(|scope| chosen.contains(&scope.as_str())).collect();

@@ -47,7 +47,7 @@ async fn decided(form: &Form, server: Server<'_>) -> Response {
         Ok(None) => return entry(visit, Some(NOT_KNOWN)),
         Err(error) => return visit.failed(&told(error)),
     };
-    let choice = match consent::choice(form, &request.scopes()) {
+    let choice = match consent::choice(form, &request.scopes()).await {
         Ok(choice) => choice,
         Err(problem) => return shown(visit, &request, typed, Some(&problem)),
     };

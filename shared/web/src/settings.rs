@@ -146,8 +146,8 @@ pub(crate) const KNOWN: [&str; 28] = [
     "ATLAS_EMBEDDINGS_TOKEN",
     "ATLAS_LOG",
 ];
-/// Names with the prefix that belong to tests, units or the host of a vault, not to a service.
-const IGNORED: [&str; 13] = [
+/// Names with the prefix that belong to tests, units, builds or the host of a vault, not to a service.
+const IGNORED: [&str; 15] = [
     "ATLAS_ALERT",
     "ATLAS_CORPORA",
     "ATLAS_GIT",
@@ -160,6 +160,8 @@ const IGNORED: [&str; 13] = [
     "ATLAS_RCLONE_RC",
     "ATLAS_RELINK",
     "ATLAS_ROOT",
+    "ATLAS_SHARD_BYTES",
+    "ATLAS_SOURCE",
     "ATLAS_VAULT_ROOT",
 ];
 

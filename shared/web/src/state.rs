@@ -186,12 +186,34 @@ impl App {
 
     /// The vault that the token of `caller` names, if it is none of the configuration's but has a document of its own.
     pub(crate) async fn further_vault(&self, caller: &Access) -> Result<Option<Vault>, Error> {
-        match (&self.further, caller.vault()) {
-            (Some(further), Some(id)) if self.atlas.vault(Some(id)).is_err() => {
+        match caller.vault() {
+            Some(id) => self.documented(id).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The vault `id`, if it is none of the configuration's but has a document of its own.
+    async fn documented(&self, id: &str) -> Result<Option<Vault>, Error> {
+        match &self.further {
+            Some(further) if self.atlas.vault(Some(id)).is_err() => {
                 further.documents.vault(id, &further.completing, (self.clock)()).await
             }
             _ => Ok(None),
         }
+    }
+
+    /// Whether vaults may have documents of their own, so that no list names all.
+    #[must_use]
+    pub const fn has_documented_vaults(&self) -> bool {
+        self.further.is_some()
+    }
+
+    /// Whether there is a vault `id`, in the configuration or by a document of its own.
+    ///
+    /// # Errors
+    /// When the vault's own document cannot be used, or not be read.
+    pub async fn has_vault(&self, id: &str) -> Result<bool, Error> {
+        Ok(self.atlas.vaults().iter().any(|vault| vault.id == id) || self.documented(id).await?.is_some())
     }
 
     /// The same deployment with the vault that the token of `caller` names.

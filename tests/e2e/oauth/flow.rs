@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use atlas_testkit::VaultBuilder;
 use axum::http::StatusCode;
+use object_store::path::Path;
+use object_store::{ObjectStoreExt as _, PutPayload};
 use serde_json::{Value, json};
 
 use crate::support::clock;
@@ -67,6 +70,29 @@ async fn a_client_finds_its_way_from_a_refusal_to_a_call() {
     assert_eq!(error_of(&site.refreshed(&id, text(&next, "refresh_token")).await), "invalid_grant");
     clock::pass(Duration::from_secs(700));
     assert_eq!(site.call(text(&next, "access_token")).await, 401);
+}
+
+#[tokio::test]
+async fn a_token_may_be_for_a_vault_that_only_its_document_names() {
+    let site = Site::new().await;
+    let boat = VaultBuilder::new().note("log.md", "# Lighthouse");
+    site.deployment.publish_as("boat", boat.root()).await;
+    let document = PutPayload::from_static(br#"{"id": "boat"}"#);
+    site.deployment.objects.put(&Path::from("config/vaults/boat.json"), document).await.unwrap();
+    let id = site.registered().await;
+    let tokens = site.tokens(&id, &[("scope", "read:vault"), ("other-vault", " boat ")]).await;
+    let found = site.find(text(&tokens, "access_token")).await.ok();
+    assert_eq!(found["results"][0]["path"], "log.md");
+    let next = site.refreshed(&id, text(&tokens, "refresh_token")).await.ok();
+    assert_eq!(site.find(text(&next, "access_token")).await.ok(), found);
+
+    let mut person = Person::at(&site.client);
+    person.signs_in().await;
+    for unknown in ["yacht", "../vaults/boat", "Boat"] {
+        let choice = [("decision", "allow"), ("scope", "read:vault"), ("other-vault", unknown)];
+        let page = page(&person.decides(&id, &choice).await);
+        assert!(page.contains("There is no such vault"), "{unknown}: {page}");
+    }
 }
 
 #[tokio::test]

@@ -135,7 +135,8 @@ pub(crate) async fn process_over(
     auth: &Value,
     change: impl FnOnce(App) -> App,
 ) -> Client {
-    let (keys, document) = (authority.write().unwrap(), json!({ "auth": auth }).to_string());
+    let (keys, document) =
+        (authority.write().unwrap(), json!({ "auth": auth, "vaultDocuments": "store:config/vaults" }).to_string());
     let mut variables = vec![
         ("ATLAS_AUTH", "jwt"),
         ("ATLAS_RESOURCE", BASE),

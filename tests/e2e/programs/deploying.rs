@@ -56,6 +56,12 @@ fn no_unit_stops_a_vault_on_a_local_disk() {
 }
 
 #[test]
+fn servers_for_people_bound_what_the_allocator_keeps() {
+    assert!(text("localstack/Containerfile").contains("\nENV MALLOC_ARENA_MAX=2\n"));
+    assert!(text("infra/atlas-serve.service").contains("\nEnvironment=MALLOC_ARENA_MAX=2\n"));
+}
+
+#[test]
 fn containers_run_as_the_owner_of_the_vault_and_are_reached_from_this_machine() {
     let compose = compose();
     for service in ["sync", "auth", "serve"] {

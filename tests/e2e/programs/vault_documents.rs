@@ -1,6 +1,7 @@
 //! Vaults with documents of their own: a deployment of many behaves as one of few.
 
-use std::time::Duration;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use atlas_access::scope;
 use atlas_testkit::VaultBuilder;
@@ -9,6 +10,7 @@ use object_store::{ObjectStoreExt as _, PutPayload};
 use serde_json::{Value, json};
 
 use crate::support::deployment::{Client, Deployment, Reply};
+use crate::support::programs::{Place, atlas, json_of, serve};
 use crate::support::tokens::{SECRET, bearer, send, token};
 
 const MANY: usize = 10_000;
@@ -134,4 +136,56 @@ async fn a_document_that_cannot_be_used_stops_its_vault_alone() {
     }
     put(&deployment, "tenant-0", r#"{"id": "tenant-0"}"#).await;
     assert_eq!(read(&client, "tenant-0").await.ok()["content"], "# Tenant 0");
+}
+
+/// The statuses of so many requests, one after the other.
+fn statuses(address: &str, vault: &str, calls: usize) -> Vec<String> {
+    let output = Command::new("curl")
+        .args(["--silent", "--max-time", "60", "--output", "/dev/null", "--write-out", "%{http_code}\n"])
+        .args(["--header", &format!("x-atlas-vault: {vault}"), &format!("{address}/notes/note.md#[1-{calls}]")])
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_noisy_vault_takes_its_own_tokens_alone_from_processes_that_all_share() {
+    const BURST: usize = 30;
+    let place = Place::new();
+    let folder = VaultBuilder::new().note("note.md", "# Note");
+    json_of(place.sync(folder.root()).arg("--json"));
+    let mut sync = atlas();
+    sync.args(["sync", "--json", "--vault", "quiet", "--store", &place.store]).arg("--state").arg(place.path("quiet"));
+    json_of(sync.arg("--root").arg(folder.root()));
+    let tier = |burst: usize| json!({ "read": { "perMinute": 60, "burst": burst } });
+    let throttle = json!({ "tiers": tier(10_000), "vaultTiers": tier(BURST) });
+    let document = json!({ "vaults": [{ "id": "main" }, { "id": "quiet" }], "throttle": throttle }).to_string();
+    let processes = [(); 2].map(|()| {
+        let (process, mut lines) =
+            serve(&place, [("ATLAS_CONFIG", document.clone()), ("ATLAS_LOG", "error".to_owned())]);
+        let address =
+            |line: String| Some(format!("http://{}", line.split_once("http://")?.1.split([' ', '/']).next()?));
+        (process, lines.find_map(address).expect("the server says where it is"))
+    });
+    let begun = Instant::now();
+    let count = |answers: &[String], status: &str| answers.iter().filter(|answer| *answer == status).count();
+    std::thread::scope(|scope| {
+        let floods: Vec<_> = processes
+            .iter()
+            .flat_map(|(_, address)| [address; 4])
+            .map(|address| scope.spawn(move || statuses(address, "main", 250)))
+            .collect();
+        // While that goes on, and after it, the other vault is answered.
+        let quiet: Vec<String> =
+            processes.iter().flat_map(|(_, address)| statuses(address, "quiet", BURST / 2)).collect();
+        assert_eq!(count(&quiet, "200"), BURST, "{quiet:?}");
+        let flood: Vec<String> = floods.into_iter().flat_map(|flood| flood.join().unwrap()).collect();
+        let (done, refused) = (count(&flood, "200"), count(&flood, "429"));
+        let most = 2 * (BURST + begun.elapsed().as_secs() as usize + 1);
+        assert!(done > BURST && done <= most, "{done} of at most {most}");
+        assert_eq!(done + refused, 8 * 250);
+    });
+    for (_, address) in &processes {
+        assert_eq!(statuses(address, "quiet", 5), ["200"; 5]);
+    }
 }

@@ -6,7 +6,7 @@ fn read(pairs: &[(&str, &str)]) -> Result<Settings, SettingsError> {
 
 #[test]
 fn what_is_not_set_has_a_default() {
-    let settings = read(&[("PATH", "/bin"), ("ATLAS_CORPORA", "x")]).unwrap();
+    let settings = read(&[("PATH", "/bin"), ("ATLAS_CORPORA", "x"), ("ATLAS_SOURCE", "s3://x")]).unwrap();
     assert_eq!(
         (settings.store.as_str(), settings.vault.to_string().as_str(), settings.auth, settings.port),
         (DEFAULT_STORE, "main", Auth::None, 3737)
