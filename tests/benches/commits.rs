@@ -45,19 +45,27 @@ fn each_kind(table: &mut Table, folder: &Folder, place: &str, store: Store) {
     let world = World::publish_to(folder, store);
     for (kind, is_one) in [("of one process", true), ("of as many processes", false)] {
         let runs = WRITERS.map(|writers| run(&world, writers, is_one));
-        let result = WRITERS
-            .iter()
-            .zip(&runs)
-            .map(|(writers, (rate, longest))| format!("{writers}: {rate:.0}, 99% under {}", table::duration(*longest)));
+        let result = WRITERS.iter().zip(&runs).map(|(writers, Run { rate, longest, refused })| {
+            let refused = if *refused > 0 { format!(", {refused} refused and made again") } else { String::new() };
+            format!("{writers}: {rate:.0}, 99% under {}{refused}", table::duration(*longest))
+        });
         let result = result.collect::<Vec<_>>().join("; ");
         let ([_, few, _, many], target) = (&runs, "at 64 not less than at 4, 99% under 1 s");
-        let holds = many.0 >= few.0 && many.1 <= MAX_TIME;
+        let holds = many.rate >= few.rate && many.longest <= MAX_TIME;
         table.row(&format!("commits a second, writers {kind}, {place}"), folder.name, &result, target, Some(holds));
     }
 }
 
-/// The commits a second, and the time that 99% took at most.
-fn run(world: &World, writers: usize, is_one: bool) -> (f64, Duration) {
+struct Run {
+    /// Commits a second.
+    rate: f64,
+    /// The time that 99% took at most.
+    longest: Duration,
+    /// Calls that did not commit before their deadline, or may not have, and were made again.
+    refused: usize,
+}
+
+fn run(world: &World, writers: usize, is_one: bool) -> Run {
     let processes: Vec<_> =
         (0..writers).map(|_| if is_one { world.warm.clone() } else { world.another_process() }).collect();
     let place = format!("{writers} {is_one}");
@@ -65,19 +73,25 @@ fn run(world: &World, writers: usize, is_one: bool) -> (f64, Duration) {
     let writer = |(writer, process)| {
         let place = &place;
         async move {
-            let mut took = Vec::new();
+            let (mut took, mut refused) = (Vec::new(), 0);
             for number in 0..COMMITS / writers {
                 let note =
                     json!({ "path": format!("{place}/{writer}/{number}.md"), "content": format!("by {writer}") });
                 let begun = Instant::now();
-                call(process, atlas_tools::entry::<WriteNote>(), &note).await.unwrap();
+                while let Err(error) = call(process, atlas_tools::entry::<WriteNote>(), &note).await {
+                    // The latter may have been made: then the note is written over.
+                    assert!(["vault_contended", "commit_unknown"].contains(&error.reason()), "{error:?}");
+                    refused += 1;
+                }
                 took.push(begun.elapsed());
             }
-            took
+            (took, refused)
         }
     };
-    let mut took: Vec<Duration> = world.runtime.block_on(join_all(processes.iter().enumerate().map(writer))).concat();
+    let all = world.runtime.block_on(join_all(processes.iter().enumerate().map(writer)));
     let seconds = begun.elapsed().as_secs_f64();
+    let refused = all.iter().map(|(_, refused)| refused).sum();
+    let mut took: Vec<Duration> = all.into_iter().flat_map(|(took, _)| took).collect();
     took.sort_unstable();
-    (took.len() as f64 / seconds, took[(took.len() - 1) * 99 / 100])
+    Run { rate: took.len() as f64 / seconds, longest: took[(took.len() - 1) * 99 / 100], refused }
 }

@@ -57,7 +57,7 @@ def spread(values, unit=""):
 
 
 def first_publication(atlas, root, vault, work):
-    markdown = sum(path.stat().st_size for path in root.rglob("*.md") if path.is_file())
+    markdown = bytes_of_markdown(root)
     one_core = ["taskset", "-c", "0"] if shutil.which("taskset") else []
     walls, cpus, residents = [], [], []
     for _ in range(FIRST):
@@ -68,9 +68,7 @@ def first_publication(atlas, root, vault, work):
         walls.append(markdown / wall / 1e6)
         cpus.append(markdown / cpu / 1e6)
         residents.append(resident / 1e6)
-    objects = [path for path in (work / "store").rglob("*") if path.is_file() and path.parent.name != "blobs"]
-    published = sum(path.stat().st_size for path in objects)
-    share = 100 * published / markdown
+    share = 100 * bytes_published(work) / markdown
     resident = max(residents)
     # What else runs on the core counts towards the time on the wall, not towards that of the process.
     yield row("first publication, per second on the wall", vault, spread(walls, " MB"), "15 MB", statistics.median(walls) >= 15)
@@ -79,11 +77,21 @@ def first_publication(atlas, root, vault, work):
     yield row("index and text published", vault, f"{share:.1f}% of the markdown", "under 60%", share < 60)
 
 
-def unchanged_sync(atlas, root, vault, work):
+def bytes_of_markdown(root):
+    return sum(path.stat().st_size for path in root.rglob("*.md") if path.is_file())
+
+
+def bytes_published(work):
+    """Bytes of the index and the text, without attachments."""
+    objects = [path for path in (work / "store").rglob("*") if path.is_file() and path.parent.name != "blobs"]
+    return sum(path.stat().st_size for path in objects)
+
+
+def unchanged_sync(atlas, root, vault, work, times=SECOND, most=3):
     find = ["find", str(root), "-type", "f", "-printf", "%s %T@\n"]
     ratios, syncs, finds = [], [], []
     generation = json.loads(run(sync(atlas, root, work))[0])["generation"]
-    for _ in range(SECOND):
+    for _ in range(times):
         finds.append(run(find)[1] * 1e3)
         output, wall, _, _ = run(sync(atlas, root, work))
         summary = json.loads(output)
@@ -93,11 +101,11 @@ def unchanged_sync(atlas, root, vault, work):
         ratios.append(syncs[-1] / finds[-1])
     yield row("sync with nothing changed", vault, spread(syncs, " ms"))
     yield row("`find -printf` of the same folder", vault, spread(finds, " ms"))
-    yield row("sync with nothing changed, of `find`", vault, spread(ratios, " times"), "3 times", statistics.median(ratios) <= 3)
+    yield row("sync with nothing changed, of `find`", vault, spread(ratios, " times"), f"{most} times", statistics.median(ratios) <= most)
 
 
-def large_vault(corpora, root):
-    """Links the corpora's files under new paths again and again until there are many notes."""
+def large_vault(corpora, root, many=MANY):
+    """Links the corpora's files under new paths again and again until there are so many notes."""
     files = []
     for corpus in sorted(path for path in pathlib.Path(corpora).iterdir() if path.is_dir()):
         for folder, folders, names in os.walk(corpus):
@@ -105,7 +113,7 @@ def large_vault(corpora, root):
             paths = (pathlib.Path(folder, name) for name in names)
             files += [(path, path.relative_to(corpora)) for path in paths if path.is_file() and not path.is_symlink()]
     notes, copy = [], 0
-    while len(notes) < MANY:
+    while len(notes) < many:
         for source, path in files:
             to = root / f"copy {copy}" / path
             to.parent.mkdir(parents=True, exist_ok=True)
@@ -115,7 +123,7 @@ def large_vault(corpora, root):
                 shutil.copy(source, to)
             if to.suffix == ".md":
                 notes.append(to)
-            if len(notes) == MANY:
+            if len(notes) == many:
                 break
         copy += 1
     return notes
@@ -259,4 +267,5 @@ def main():
     print("\n".join(rows))
 
 
-main()
+if __name__ == "__main__":
+    main()

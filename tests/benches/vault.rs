@@ -26,7 +26,9 @@ pub(crate) fn folders(names: &[&'static str]) -> Vec<Folder> {
     };
     let corpora: Vec<_> = CORPORA.iter().map(|name| (corpora.join(name), *name)).collect();
     let asked: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    let asked = |name: &&&str| asked.is_empty() || asked.iter().any(|asked| asked == **name);
+    let asked = |name: &&&str| {
+        !asked.iter().any(|asked| names.contains(&asked.as_str())) || asked.iter().any(|asked| asked == **name)
+    };
     let folder = |name: &&'static str| match *name {
         "all" => Folder::of(name, &corpora, MANY),
         "corpora" => Folder::of(name, &corpora, 1),

@@ -53,22 +53,29 @@ impl World {
     }
 
     pub(crate) fn publish_to(folder: &Folder, store: Store) -> Self {
-        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        let warm = mirror(store.clone());
-        let mut world = Self {
-            store,
-            in_memory: false,
-            runtime,
-            warm: atlas(warm.clone()),
-            mirror: warm,
-            state: tempfile::tempdir().unwrap(),
-            notes: 0,
-            markdown: 0,
-        };
-        world.sync(folder);
-        let totals = world.snapshot().manifest().totals;
-        (world.notes, world.markdown) = (totals.notes, totals.text_bytes);
+        let first = Self::of(store.clone(), CACHE);
+        first.sync(folder);
+        // Later syncs go on from its state.
+        Self { state: first.state, ..Self::over(store, CACHE) }
+    }
+
+    /// A vault that was published before, and a process with a cache of so many bytes.
+    pub(crate) fn over(store: Store, cache: usize) -> Self {
+        let mut world = Self::of(store, cache);
+        world.count();
         world
+    }
+
+    fn of(store: Store, cache: usize) -> Self {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let mirror = mirror(store.clone(), cache);
+        let (warm, state) = (atlas(mirror.clone()), tempfile::tempdir().unwrap());
+        Self { store, in_memory: false, runtime, warm, mirror, state, notes: 0, markdown: 0 }
+    }
+
+    fn count(&mut self) {
+        let totals = self.snapshot().manifest().totals;
+        (self.notes, self.markdown) = (totals.notes, totals.text_bytes);
     }
 
     /// Syncs the folder.
@@ -96,9 +103,7 @@ impl World {
 
     /// The requests of a call to the store.
     pub(crate) fn ask(&self, operation: &'static Entry, arguments: &Value) -> Asked {
-        let counting = CountingStore::new(self.store.inner().clone());
-        let store = Store::new(counting.clone(), self.store.prefix(), StoreOptions::default()).unwrap();
-        let process = atlas(mirror(store));
+        let (counting, process) = self.counted(CACHE);
         // While the clock is paused, only a store in memory answers.
         let paused = || Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         let paused = self.in_memory.then(paused);
@@ -109,13 +114,20 @@ impl World {
         Asked { cold, warm: counting.take(), value }
     }
 
+    /// A process that has read nothing yet, with a cache of so many bytes, and the store that counts its requests.
+    pub(crate) fn counted(&self, cache: usize) -> (Arc<CountingStore>, Atlas) {
+        let counting = CountingStore::new(self.store.inner().clone());
+        let store = Store::new(counting.clone(), self.store.prefix(), StoreOptions::default()).unwrap();
+        (counting, atlas(mirror(store, cache)))
+    }
+
     pub(crate) const fn store(&self) -> &Store {
         &self.store
     }
 
     /// A process that has read nothing yet.
     pub(crate) fn another_process(&self) -> Atlas {
-        atlas(mirror(self.store.clone()))
+        atlas(mirror(self.store.clone(), CACHE))
     }
 
     /// The mirror of the warm process.
@@ -138,9 +150,10 @@ impl World {
 /// Segment and range of the blocks that contain the texts of the notes at `paths`, each once.
 async fn blocks(head: &Snapshot, paths: &[&str]) -> Result<HashSet<(usize, Range<u64>)>, MirrorError> {
     let mut found = HashSet::new();
+    head.open_for(paths).await?;
     for (segment, entry) in head.segments().iter().enumerate() {
         let fault = |error| head.fault(segment, error);
-        for path in paths.iter().filter(|path| entry.layout.may_hold(path)) {
+        for path in paths {
             let Some((page, _)) = entry.layout.record_page(path).map_err(fault)? else { continue };
             let parts = head.load(&[(segment, page), (segment, entry.layout.text_blocks().map_err(fault)?)]).await?;
             let Some((_, record)) = parts[0].record_page().and_then(|page| page.find(path)).map_err(fault)? else {
@@ -167,8 +180,8 @@ pub(crate) async fn call(atlas: &Atlas, operation: &'static Entry, arguments: &V
     dispatch(atlas, call).await.map(|answer| answer.value)
 }
 
-fn mirror(store: Store) -> Mirror {
-    Mirror::open(store, "main".parse().unwrap(), Arc::new(PartCache::new(CACHE)), Options::default()).unwrap()
+fn mirror(store: Store, cache: usize) -> Mirror {
+    Mirror::open(store, "main".parse().unwrap(), Arc::new(PartCache::new(cache)), Options::default()).unwrap()
 }
 
 fn atlas(mirror: Mirror) -> Atlas {

@@ -4,7 +4,6 @@ use crate::queries::Kind;
 use crate::table::{Table, at};
 use crate::vault::Folder;
 use crate::world::World;
-use atlas_ops::Entry;
 use atlas_tools::search::Search;
 
 const MAX_WAVES: f64 = 4.0;

@@ -1,6 +1,5 @@
 //! Patterns: compared with `rg`, and with a scan of texts in memory.
 
-use atlas_ops::Entry;
 use atlas_tools::search::Search;
 use std::hint::black_box;
 use std::time::{Duration, Instant};

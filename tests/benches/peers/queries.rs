@@ -8,8 +8,9 @@ use crate::random::{Random, words};
 use crate::scan::Resident;
 use crate::vault::Folder;
 
-/// Queries of each kind.
+/// Queries of each kind, and of words to rank by, which are quick.
 const QUERIES: usize = 30;
+const RANKED: usize = 100;
 /// Most files that match a selective query.
 const SELECTIVE: usize = 20;
 /// Most draws for one suitable query.
@@ -51,7 +52,8 @@ impl Drawn {
         let regex = |text: String| Some(Query { mode: "regex", text });
 
         let is_selective = |query: &Query| (1..=SELECTIVE).contains(&resident.matching(query, SELECTIVE + 1));
-        let mut draw = |what, one: &dyn Fn(&mut Random) -> Option<Query>| kind(what, &mut random, is_selective, one);
+        let mut draw =
+            |what, one: &dyn Fn(&mut Random) -> Option<Query>| kind(what, &mut random, QUERIES, is_selective, one);
         let selective = vec![
             draw("literal, one word", &|random| literal(source.rare(random)?.to_owned())),
             draw("literal, words as they stand", &|random| literal(source.phrase(random, |_| true)?)),
@@ -63,7 +65,8 @@ impl Drawn {
             draw("regex, `word.*word`", &|random| regex(source.pair(random)?)),
         ];
 
-        let mut draw = |what, one: &dyn Fn(&mut Random) -> Option<Query>| kind(what, &mut random, |_| true, one);
+        let mut draw =
+            |what, one: &dyn Fn(&mut Random) -> Option<Query>| kind(what, &mut random, QUERIES, |_| true, one);
         let broad = vec![
             draw("common words as they stand", &|random| {
                 literal(source.phrase(random, |word| source.is_common(word))?)
@@ -73,6 +76,8 @@ impl Drawn {
             draw("digits and classes", &|random| regex(classes(random))),
             draw("a word and any letters", &|random| regex(letters(source.word(random)?, random))),
         ];
+        let mut draw =
+            |what, one: &dyn Fn(&mut Random) -> Option<Query>| kind(what, &mut random, RANKED, |_| true, one);
         let text = |random: &mut Random, count| source.words(random, count).map(|text| Query { mode: "text", text });
         let words = vec![
             draw("text, one word", &|random| text(random, 1)),
@@ -86,12 +91,13 @@ impl Drawn {
 fn kind(
     what: &'static str,
     random: &mut Random,
+    count: usize,
     accepted: impl Fn(&Query) -> bool,
     one: &dyn Fn(&mut Random) -> Option<Query>,
 ) -> Kind {
-    let mut tries = (0..QUERIES * TRIES).filter_map(|_| one(random)).filter(accepted);
-    let queries: Vec<Query> = tries.by_ref().take(QUERIES).collect();
-    assert_eq!(queries.len(), QUERIES, "{what}: the vault has too few");
+    let mut tries = (0..count * TRIES).filter_map(|_| one(random)).filter(accepted);
+    let queries: Vec<Query> = tries.by_ref().take(count).collect();
+    assert_eq!(queries.len(), count, "{what}: the vault has too few");
     Kind { what, queries }
 }
 

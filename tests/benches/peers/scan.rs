@@ -1,11 +1,14 @@
 //! ripgrep's searcher over texts in memory, on one thread.
 
+use std::fs;
+
 use atlas_testkit::notes::contents;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::sinks::Lossy;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 
 use crate::queries::Query;
+use crate::vault::Folder;
 use crate::world::World;
 
 /// The texts that `search` reads, by path.
@@ -24,6 +27,14 @@ impl Resident {
     pub(crate) fn of(world: &World) -> Self {
         let texts = world.runtime.block_on(contents(&world.snapshot())).unwrap().into_iter();
         Self(texts.filter(|(path, text)| !text.is_empty() && !path.starts_with(".obsidian/")).collect())
+    }
+
+    /// The texts of a folder's notes that are not repetitions.
+    #[allow(dead_code, reason = "of one of the benchmarks")]
+    pub(crate) fn of_folder(folder: &Folder) -> Self {
+        let text =
+            |path: &String| String::from_utf8_lossy(&fs::read(folder.root.path().join(path)).unwrap()).into_owned();
+        Self(folder.notes.iter().map(|path| (path.clone(), text(path))).filter(|(_, text)| !text.is_empty()).collect())
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -2,19 +2,20 @@
 //! memory, and tantivy.
 //!
 //! The vaults are those of `ATLAS_CORPORA`: `hub`, all corpora in one folder, and these repeated to 100,000 notes; or
-//! those of them given on the command line. Queries are drawn from the vault with a fixed seed. No result is kept
+//! those of them given on the command line, with one of the parts `patterns` and `text`. Queries are drawn from the vault with a fixed seed. No result is kept
 //! between calls, and a call must find the same as the resident scan.
 //!
 //!
 //! # Layout
 //! - [`queries`]: the queries.
-//! - [`scan`], [`fulltext`], [`ripgrep`]: the peers.
+//! - [`scan`], [`fulltext`], [`expanded`], [`ripgrep`]: the peers.
 //! - [`lines`]: patterns and their peers; [`ranked`]: words and theirs; [`cold`]: the requests of a new process to the
 //!   store; [`sections`]: the size of the index.
 //! - [`world`], [`vault`], [`random`], [`table`]: as in the other benchmarks.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, reason = "a benchmark")]
 
 mod cold;
+mod expanded;
 mod fulltext;
 mod lines;
 mod queries;
@@ -38,6 +39,8 @@ use crate::scan::Resident;
 use crate::table::Table;
 use crate::world::World;
 
+const PARTS: [&str; 2] = ["patterns", "text"];
+
 fn main() {
     let mut table = Table::create("search");
     for folder in vault::folders(&["hub", "corpora", "all"]) {
@@ -46,9 +49,19 @@ fn main() {
         sections::shares(&mut table, &folder, &world);
         let resident = Resident::of(&world);
         let drawn = Drawn::of(&folder, &resident);
-        lines::selective(&mut table, &folder, &world, &resident, &drawn.selective);
-        lines::broad(&mut table, &folder, &world, &resident, &drawn.broad);
-        ranked::words(&mut table, &folder, &world, &resident, &drawn.words);
-        cold::selective(&mut table, &folder, &world, &drawn.selective);
+        if is_asked_for("patterns") {
+            lines::selective(&mut table, &folder, &world, &resident, &drawn.selective);
+            lines::broad(&mut table, &folder, &world, &resident, &drawn.broad);
+            cold::selective(&mut table, &folder, &world, &drawn.selective);
+        }
+        if is_asked_for("text") {
+            ranked::words(&mut table, &folder, &world, &resident, &drawn.words);
+        }
     }
+}
+
+/// Whether a part of the benchmark is named on the command line, or none is.
+fn is_asked_for(part: &str) -> bool {
+    let asked: Vec<String> = std::env::args().filter(|argument| PARTS.contains(&argument.as_str())).collect();
+    asked.is_empty() || asked.iter().any(|asked| asked == part)
 }
