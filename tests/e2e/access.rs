@@ -9,6 +9,7 @@ mod door;
 mod gates;
 mod inspected;
 mod throttle;
+mod unseen;
 mod visibility;
 mod work;
 

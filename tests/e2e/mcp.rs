@@ -12,3 +12,5 @@ mod prompts;
 mod tasks;
 mod teaching;
 mod vault_mcp;
+
+pub(crate) use self::mcp_stdio::Agent;

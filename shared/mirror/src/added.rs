@@ -182,6 +182,7 @@ impl Mirror {
         let mut records = Vec::new();
         let Some(entry) = snapshot.segments().get(segment) else { return Ok(records) };
         let fault = |error| snapshot.fault(segment, error);
+        snapshot.open(|other, _| other == segment).await?;
         for pages in entry.layout.record_pages().map_err(fault)?.chunks(LOAD) {
             let wants: Vec<(usize, PartRef)> = pages.iter().map(|(page, _)| (segment, page.clone())).collect();
             for (part, (_, documents)) in snapshot.load(&wants).await?.iter().zip(pages) {

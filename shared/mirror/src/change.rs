@@ -9,14 +9,15 @@ use atlas_segment::layout::Layout;
 use bytes::Bytes;
 use jiff::Timestamp;
 
+use crate::directories;
 use crate::error::MirrorError;
 use crate::id::{Hash, Id, SegmentId};
 use crate::keys::VaultId;
-use crate::manifest::{Changes, KeyedResult, Manifest, Origin, SegmentEntry, Totals};
+use crate::manifest::{Changes, KeyedResult, Manifest, Origin, SegmentEntry, Totals, format_of};
 use crate::snapshot::{Snapshot, State};
 use crate::tombstones::{DocumentSet, Tombstones};
 use crate::upload::UploadedSegment;
-use crate::vectors::{ClusterEntry, Embeddings, NewClusters, NewVectors, VectorEntry, format_of};
+use crate::vectors::{ClusterEntry, Embeddings, NewClusters, NewVectors, VectorEntry};
 
 /// A logical change: the new content of some paths, and the versions that they must have before.
 pub trait ChangeSet: Sync {
@@ -240,7 +241,7 @@ pub(crate) fn check(head: Option<&Manifest>, derived: &Derived) -> Result<Vec<(u
     Ok(deleted)
 }
 
-/// The manifest of `derived` on `head`.
+/// The manifest of `derived` on `head`, with so many bytes of directories at most.
 pub(crate) fn next_manifest(
     vault: &VaultId,
     head: Option<&State>,
@@ -248,6 +249,7 @@ pub(crate) fn next_manifest(
     derived: &Derived,
     uploaded: UploadedObjects,
     nonce: Id,
+    max_directories: usize,
 ) -> Result<Manifest, MirrorError> {
     let generation = head.map_or(Some(1), |head| head.manifest.generation.checked_add(1));
     let generation =
@@ -299,10 +301,11 @@ pub(crate) fn next_manifest(
     segments.splice(at..at, added);
     let clusters = head.and_then(|head| head.manifest.clusters);
     let clusters = listed(&mut segments, clusters, derived.clusters.as_ref(), uploaded.clusters);
+    directories::leave_out(&mut segments, max_directories);
     let keyed =
         info.key.map(|key| KeyedResult { key_hash: key.hash, result: derived.result.clone().unwrap_or_default() });
     Ok(Manifest {
-        format: format_of(embeddings.as_ref()),
+        format: format_of(embeddings.as_ref(), &segments),
         embeddings,
         clusters,
         vault: vault.clone(),
@@ -311,6 +314,7 @@ pub(crate) fn next_manifest(
         parent: head.map(|head| head.hash),
         nonce,
         time: info.time,
+        waited_ms: 0,
         author: info.author.clone(),
         caller: info.caller.clone(),
         confirmed: derived.confirmed,

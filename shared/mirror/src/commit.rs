@@ -24,6 +24,7 @@ use crate::id::{Id, SegmentId};
 use crate::manifest::{KeyedResult, Manifest, ManifestError};
 use crate::mirror::Mirror;
 use crate::newest::Newest;
+use crate::queue;
 use crate::snapshot::{Snapshot, State};
 use crate::store::jittered;
 use crate::tombstones::{DocumentSet, MAX_INLINE, StoredTombstones, Tombstones};
@@ -32,11 +33,9 @@ use crate::tombstones::{DocumentSet, MAX_INLINE, StoredTombstones, Tombstones};
 const PARALLEL_UPLOADS: usize = 4;
 /// Manifests read at once in search of a key.
 const PARALLEL_SCAN: usize = 16;
-/// The wait after the first lost race or unclear answer. It doubles up to [`LONGEST_RACE_WAIT`].
+/// The wait after the first unclear answer. It doubles up to [`LONGEST_WAIT`].
 const FIRST_WAIT: Duration = Duration::from_millis(20);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
-/// The longest wait after a lost race. A longer one would meet a later commit again.
-const LONGEST_RACE_WAIT: Duration = Duration::from_millis(100);
 /// The longest deadline: no generation is collected so soon after it was begun.
 pub(crate) const LONGEST_DEADLINE: Duration = Duration::from_secs(3600);
 /// The time limit for the hint: the commit is done without it.
@@ -88,12 +87,12 @@ impl Mirror {
         let deadline = begun + info.deadline.min(LONGEST_DEADLINE);
         let searched = Mutex::new(info.key.map_or(0, |key| key.since));
         let attempts = Attempts { info, change, uploads: Mutex::default(), searched };
-        let mut wait = FIRST_WAIT;
         let mut late = MirrorError::TooLate;
         // What fails here is uploaded again.
         let turn = self.turn(deadline, self.upload_early(&attempts).map(drop)).await?;
         loop {
-            let prepare = |head| self.prepare(&attempts, head);
+            let waited = matches!(late, MirrorError::Contended).then(|| begun.elapsed());
+            let prepare = |head| self.prepare(&attempts, head, waited);
             let prepared = self.run_on_newest(Newest::Since(begun), prepare);
             let (manifest, bytes, outcome) = match timeout_at(deadline, prepared).await.map_err(|_| late)?? {
                 Prepared::Ready { manifest, bytes, outcome } => (manifest, bytes, outcome),
@@ -108,19 +107,23 @@ impl Mirror {
                     self.write_hint(head.generation(), &bytes).await;
                     return Ok(Committed::New(self.snapshot(&head), outcome));
                 }
-                Some(winner) => self.keep_head(winner),
+                Some(winner) => {
+                    late = MirrorError::Contended;
+                    let wait = queue::wait(begun.elapsed(), Duration::from_millis(winner.state.manifest.waited_ms));
+                    self.keep_head(winner);
+                    sleep(jittered(wait)).await;
+                }
             }
-            late = MirrorError::Contended;
-            sleep(jittered(wait)).await;
-            wait = (wait * 2).min(LONGEST_RACE_WAIT);
         }
     }
 
-    /// Derives the change from `head`, uploads what is new, and looks for the commit's key, all at once.
+    /// Derives the change from `head`, uploads what is new, and looks for the commit's key, all at once. A manifest says how long its
+    /// writer has `waited` after losing races.
     async fn prepare<C: ChangeSet>(
         &self,
         attempts: &Attempts<'_, C>,
         head: Option<Arc<Snapshot>>,
+        waited: Option<Duration>,
     ) -> Result<Prepared<C::Outcome>, C::Error> {
         if attempts.info.key.is_some_and(|key| key.is_executed)
             && let Some((generation, result)) = self.search(attempts, head.as_deref()).await?
@@ -145,7 +148,9 @@ impl Mirror {
         let Some((derived, uploaded)) = derived else { return Ok(Prepared::Unchanged(head, outcome)) };
         let state = head.as_deref().map(|head| &**head.state());
         let nonce = Id::random().map_err(MirrorError::from)?;
-        let manifest = next_manifest(self.vault(), state, attempts.info, &derived, uploaded, nonce)?;
+        let most = self.shared.options.max_directories;
+        let mut manifest = next_manifest(self.vault(), state, attempts.info, &derived, uploaded, nonce, most)?;
+        manifest.waited_ms = waited.map_or(0, |waited| u64::try_from(waited.as_millis()).unwrap_or(u64::MAX));
         let bytes = manifest.encode().map_err(refused)?;
         Ok(Prepared::Ready { manifest: Box::new(manifest), bytes, outcome })
     }

@@ -18,9 +18,10 @@
 //!   [`counters`]: their cost.
 //! - [`mirror`]: opening a mirror; `head`, `newest` and `read`: the newest generation, strongly consistent; `history`:
 //!   older ones; `changed`: the paths that one changed.
-//! - [`snapshot`]: one generation, whose parts are loaded in waves; `ranges` merges byte ranges, [`cache`] keeps
-//!   decoded parts.
-//! - [`change`]: the content of a commit; [`upload`]: segments that are sent before it; [`commit`]: makes it the next generation; `turn`: whose turn it is in this process.
+//! - [`snapshot`]: one generation, whose parts are loaded in waves; `directories`: where the pages of its segments are;
+//!   `ranges` merges byte ranges, [`cache`] keeps decoded parts.
+//! - [`change`]: the content of a commit; [`upload`]: segments that are sent before it; [`commit`]: makes it the next
+//!   generation; `turn`: whose turn it is in this process; `queue`: and among processes.
 //! - [`once`]: small objects whose content the first writer decides; [`claim`]: claims keyed requests before they run;
 //!   [`request`]: requests for a sync.
 //! - [`mod@merge`]: merges small segments; [`held_vectors`]: all vectors of one.
@@ -46,6 +47,7 @@ mod clusters;
 pub mod collect;
 pub mod commit;
 pub mod counters;
+mod directories;
 pub mod embedding;
 pub mod error;
 mod exchanged;
@@ -72,6 +74,7 @@ pub mod once;
 mod presigned;
 pub mod probe;
 pub mod purge;
+mod queue;
 mod ranges;
 mod read;
 pub mod repair;

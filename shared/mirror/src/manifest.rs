@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use crate::id::{Hash, Id, SegmentId};
 use crate::keys::VaultId;
 use crate::tombstones::Tombstones;
-use crate::vectors::{ClusterEntry, Embeddings, VectorEntry, format_of};
+use crate::vectors::{ClusterEntry, Embeddings, VectorEntry};
 
-/// The newest manifest format that this crate reads. It writes 1, or 2 where there are vectors: a program that would lose them must not
-/// extend it.
-pub const FORMAT: u32 = 2;
+/// The newest manifest format that this crate reads. It writes 1; or 2 where there are vectors: a program that would lose them must not
+/// extend it; or 3 where layouts leave their directories in the segments: a program that needs them cannot read it.
+pub const FORMAT: u32 = 3;
 /// Most bytes of a manifest.
 pub const MAX_BYTES: usize = 1 << 20;
 /// Most segments of a vault.
@@ -53,6 +53,9 @@ pub struct Manifest {
     pub nonce: Id,
     /// When it was committed, by the writer's clock.
     pub time: Timestamp,
+    /// Milliseconds from the beginning of the commit, if it lost a race before: how long others who want to commit will have to wait.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub waited_ms: u64,
     /// The author.
     pub author: String,
     /// Distinguishes the author from others of the same name, if callers are distinguished.
@@ -273,7 +276,7 @@ impl Manifest {
         at_most("the session's name", self.session.as_ref().map_or(0, String::len), MAX_NAME, "bytes")?;
         at_most("the message", self.message.as_ref().map_or(0, String::len), MAX_MESSAGE, "bytes")?;
         at_most("the number of segments", self.segments.len(), MAX_SEGMENTS, "segments")?;
-        if self.format != format_of(self.embeddings.as_ref()) {
+        if self.format != format_of(self.embeddings.as_ref(), &self.segments) {
             return damaged("its format does not exist, or is not that of what it has");
         }
         match &self.embeddings {
@@ -337,6 +340,15 @@ impl SegmentEntry {
             }
         };
         if fits { Ok(()) } else { damaged("its tombstones are of documents that it does not have") }
+    }
+}
+
+/// The format of a manifest with this model and these segments.
+pub(crate) fn format_of(embeddings: Option<&Embeddings>, segments: &[SegmentEntry]) -> u32 {
+    match embeddings {
+        _ if segments.iter().any(|entry| entry.layout.leaves_directories()) => 3,
+        Some(_) => 2,
+        None => 1,
     }
 }
 

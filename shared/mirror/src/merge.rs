@@ -141,6 +141,7 @@ pub(crate) async fn read(
     inputs: &[usize],
     without: &[(SegmentId, Vec<u32>)],
 ) -> Result<(Vec<LiveDocument>, Vec<DroppedSegment>), MirrorError> {
+    snapshot.open(|segment, _| inputs.contains(&segment)).await?;
     let mut wants: Vec<(usize, PartRef)> = Vec::new();
     let mut plans = Vec::new();
     let mut dropped = Vec::new();

@@ -27,11 +27,16 @@ pub struct Options {
     pub freshness: Duration,
     /// Most requests of one load, as far as merging ranges can achieve it.
     pub max_requests: usize,
+    /// Most bytes of the directories of pages in the next manifest, nearly; larger ones stay in their segments alone. A cold call reads the
+    /// manifest whole, before it knows which of them it needs.
+    pub max_directories: usize,
+    /// Whether networks of models run here, if the program has the code for them.
+    pub runs_networks: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { freshness: Duration::ZERO, max_requests: 11 }
+        Self { freshness: Duration::ZERO, max_requests: 11, max_directories: 40 << 10, runs_networks: true }
     }
 }
 

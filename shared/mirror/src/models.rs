@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
-use atlas_embeddings::contextual::Network;
+use atlas_embeddings::contextual::{self, Network};
 use atlas_embeddings::storable::Storable;
 use atlas_embeddings::stored::{self, Rows, Shape, StoredModel, Tokens};
 use atlas_embeddings::{ModelError, Purpose, Vector};
@@ -120,6 +120,16 @@ impl Mirror {
         self.store.delete(&self.keys().model(id)).await
     }
 
+    /// Whether this program runs a model, if that is in the store; the error says what to do.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn runs(&self, embeddings: &Embeddings) -> Result<(), &'static str> {
+        let has_network = embeddings.stored.is_some() && !embeddings.is_look_up();
+        let runs_networks = contextual::RUNS && self.shared.options.runs_networks;
+        if has_network && !runs_networks { Err(contextual::REMEDY) } else { Ok(()) }
+    }
+
     /// The vectors of texts by a model in the store. The head of the model is read once a process, and its network if it has one; of its rows
     /// those of the texts' tokens.
     ///
@@ -134,7 +144,7 @@ impl Mirror {
     ) -> Result<Vec<Vector>, MirrorError> {
         let key = self.keys().model(&embeddings.id);
         let damaged = |error: ModelError| MirrorError::damaged(&key, error);
-        embeddings.runs_here().map_err(MirrorError::Unsupported)?;
+        self.runs(embeddings).map_err(MirrorError::Unsupported)?;
         let loaded = self.load_model(embeddings).await?;
         let tokens: Vec<Tokens> = texts.iter().map(|text| loaded.model.tokens(text, purpose)).collect();
         // Other calls may empty what is kept meanwhile, so this one has what it needs itself.

@@ -137,10 +137,11 @@ impl Mirror {
 
 /// The documents at `path`, live and dead: segment, number and record.
 async fn documents_at(snapshot: &Snapshot, path: &str) -> Result<Vec<(usize, u32, Record)>, MirrorError> {
+    snapshot.open_for(&[path]).await?;
     let mut pages = Vec::new();
     for (segment, entry) in snapshot.segments().iter().enumerate() {
         let fault = |error| snapshot.fault(segment, error);
-        let page = entry.layout.record_page(path).map_err(fault)?.filter(|_| entry.layout.may_hold(path));
+        let page = entry.layout.record_page(path).map_err(fault)?;
         pages.extend(page.map(|(page, first)| (segment, page, first)));
     }
     let wants: Vec<_> = pages.iter().map(|(segment, page, _)| (*segment, page.clone())).collect();

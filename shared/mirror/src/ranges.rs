@@ -8,6 +8,8 @@ use bytes::{Bytes, BytesMut};
 const ALWAYS_MERGED: u64 = 16 << 10;
 /// A gap over this many bytes costs more than a request of its own.
 const NEVER_MERGED: u64 = 2 << 20;
+/// Gaps over 16 KiB may have so many bytes together, or as many as is wanted: to read more takes longer than the requests that it saves.
+const GAPS: u64 = 4 << 20;
 /// Most bytes of one request.
 const LARGEST_REQUEST: u64 = 8 << 20;
 
@@ -29,9 +31,9 @@ impl Span {
 /// Requests that together cover every byte of `wants`, in order, without overlap.
 ///
 /// Gaps up to 16 KiB are always included. Then wider gaps are included, the smallest first and none over 2 MiB, until
-/// at most `max_requests` are left (or no such gap is). There may always be half as many requests more than objects,
-/// since each object needs one: else large objects would be read whole for the sake of small ones. No request is over 8
-/// MiB.
+/// at most `max_requests` are left, or no such gap is, or these gaps have more bytes together than 4 MiB and all that is
+/// wanted. There may always be half as many requests more than objects, since each object needs one: else large objects
+/// would be read whole for the sake of small ones. No request is over 8 MiB.
 pub(crate) fn plan(wants: &[Span], max_requests: usize) -> Vec<Span> {
     let mut sorted: Vec<&Span> = wants.iter().filter(|want| want.len() > 0).collect();
     sorted.sort_unstable_by_key(|want| (want.object, want.range.start));
@@ -41,6 +43,12 @@ pub(crate) fn plan(wants: &[Span], max_requests: usize) -> Vec<Span> {
     if merged.len() > max_requests {
         let mut gaps: Vec<u64> = merged.windows(2).filter_map(gap).filter(|gap| *gap <= NEVER_MERGED).collect();
         gaps.sort_unstable();
+        let mut left = merged.iter().map(Span::len).sum::<u64>().max(GAPS);
+        let affordable = |gap: &&u64| left.checked_sub(**gap).map(|rest| left = rest).is_some();
+        // Gaps as wide as one that is too many stay open too: all of one width are closed together.
+        if let Some(open) = gaps.get(gaps.iter().take_while(affordable).count()).copied() {
+            gaps.truncate(gaps.partition_point(|gap| *gap < open));
+        }
         let enough = gaps.partition_point(|gap| merge(merged.iter().cloned(), *gap).len() > max_requests);
         if let Some(gap) = gaps.get(enough).or(gaps.last()) {
             merged = merge(merged.into_iter(), *gap);
@@ -140,6 +148,18 @@ mod tests {
         let mut wants = spans([(0, KB), (4 * MB, 4 * MB + KB)]);
         wants.push(Span { object: 1, range: 0..KB });
         assert_eq!(plan(&wants, 1), wants);
+    }
+
+    #[test]
+    fn gaps_are_closed_as_long_as_they_are_fewer_than_what_is_wanted() {
+        let wants: Vec<Span> = (0..9).map(|at| Span { object: 0, range: at * MB..at * MB + 64 * KB }).collect();
+        assert_eq!(plan(&wants, 2), wants, "all gaps are as wide, and all of them together too many");
+        let close = |span: &Span| Span { range: span.range.start / 2..span.range.start / 2 + 64 * KB, ..span.clone() };
+        let closer: Vec<Span> = wants.iter().map(close).collect();
+        assert_eq!(plan(&closer, 2), spans([(0, 4 * MB + 64 * KB)]));
+        let large = |span: &Span| Span { range: span.range.start..span.range.start + 600 * KB, ..span.clone() };
+        let larger: Vec<Span> = wants.iter().map(large).collect();
+        assert_eq!(plan(&larger, 2).len(), 2);
     }
 
     #[test]

@@ -250,6 +250,13 @@ impl Mirror {
         let Some(entry) = snapshot.segments().get(segment) else { return Ok(readable) };
         let fault = |error| snapshot.fault(segment, error);
         let is_wanted = |document: u32| !live || snapshot.is_live(segment, document);
+        match snapshot.open(|other, _| other == segment).await {
+            Err(MirrorError::Damaged { .. } | MirrorError::Gone { .. }) => {
+                readable.unnamed = (0..entry.layout.documents).filter(|document| is_wanted(*document)).count() as u64;
+                return Ok(readable);
+            }
+            opened => opened?,
+        }
         let table = one(snapshot, segment, entry.layout.text_blocks().map_err(fault)?).await?;
         let table = table.as_ref().and_then(|table| table.text_blocks().ok());
         let mut blocks: BTreeMap<u64, Option<Arc<Part>>> = BTreeMap::new();

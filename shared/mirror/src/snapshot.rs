@@ -139,11 +139,15 @@ impl Snapshot {
     /// first load; until then every document of the segment counts as deleted.
     pub fn is_live(&self, segment: usize, document: u32) -> bool {
         let Some(entry) = self.segments().get(segment) else { return false };
-        document < entry.layout.documents
-            && match &entry.deleted {
-                Tombstones::Inline(set) => !set.contains(document),
-                Tombstones::Stored(_) => self.stored(segment).is_some_and(|set| !set.contains(document)),
-            }
+        document < entry.layout.documents && self.tombstones(segment).is_some_and(|set| !set.contains(document))
+    }
+
+    /// The tombstones of segment `segment`; [`None`] before the first [`load`](Self::load) of a part of it, if they are a separate object.
+    pub fn tombstones(&self, segment: usize) -> Option<&DocumentSet> {
+        match &self.segments().get(segment)?.deleted {
+            Tombstones::Inline(set) => Some(set),
+            Tombstones::Stored(_) => self.stored(segment).map(Arc::as_ref),
+        }
     }
 
     /// The tombstones of segment `segment`, fetched if necessary.
@@ -230,8 +234,11 @@ impl Snapshot {
             Ok(entry) => self.reader.keys.segment(entry.id).to_string(),
             Err(error) => return error,
         };
-        // Also for a newer format: the manifest, which was read first, lists one that this crate knows.
-        MirrorError::damaged(object, error)
+        match error {
+            FormatError::NotRead => MirrorError::unavailable(format!("{object}: {error}")),
+            // Also a newer format: the manifest, which was read first, lists one that this crate knows.
+            error => MirrorError::damaged(object, error),
+        }
     }
 
     /// Whether an error is of the vault's clusters: they are missing or damaged.

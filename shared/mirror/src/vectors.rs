@@ -1,6 +1,5 @@
 //! The manifest's entries of vectors: the model, and for each segment the object with the vectors of its notes.
 
-use atlas_embeddings::contextual;
 use atlas_embeddings::stored::Shape;
 use atlas_segment::{ClusterLayout, VectorLayout};
 use bytes::Bytes;
@@ -84,11 +83,6 @@ impl From<atlas_segment::BuiltVectors> for NewVectors {
     }
 }
 
-/// The format of a manifest with this model.
-pub(crate) const fn format_of(embeddings: Option<&Embeddings>) -> u32 {
-    if embeddings.is_some() { 2 } else { 1 }
-}
-
 impl Embeddings {
     /// Those of a model of a service.
     #[must_use]
@@ -101,15 +95,6 @@ impl Embeddings {
     #[must_use]
     pub fn is_look_up(&self) -> bool {
         self.stored.is_some() && self.provider != CONTEXTUAL
-    }
-
-    /// Whether this program has the code for the model, if it is in the store; the error says what to do.
-    ///
-    /// # Errors
-    /// When it has not.
-    pub fn runs_here(&self) -> Result<(), &'static str> {
-        let needs_code = self.stored.is_some() && !self.is_look_up();
-        if needs_code && !contextual::RUNS { Err(contextual::REMEDY) } else { Ok(()) }
     }
 
     /// Whether it is possible; the error is the reason why not.

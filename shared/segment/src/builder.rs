@@ -7,11 +7,13 @@ use atlas_vault::{Note, VaultPath, fold};
 
 use crate::chunk::ChunkWriter;
 use crate::code::CodeWriter;
+use crate::directories::Directories;
 use crate::directory::KeyDirectory;
 use crate::error::FormatError;
 use crate::facts::{AnchorWriter, FactWriter};
 use crate::frame::{self, Packer};
 use crate::gram_source::GramSource;
+use crate::growing;
 use crate::headings::HeadingWriter;
 use crate::layout::{FORMAT_VERSION, Layout, Section, SectionName};
 use crate::object;
@@ -244,7 +246,7 @@ impl Builder {
     fn add_record_page(&mut self, (count, bytes): &record::Page, last: &str) {
         if let Some((first, block)) = self.page_first.take() {
             self.record_pages.push(self.page_before.as_deref(), &first, bytes.len() as u32, *count, block);
-            self.records.extend_from_slice(bytes);
+            growing::append(&mut self.records, bytes);
             self.page_before = Some(last.to_owned());
         }
     }
@@ -305,8 +307,7 @@ impl Builder {
             first,
             last,
             sections,
-            record_pages: self.record_pages,
-            gram_pages,
+            directories: Directories { records: self.record_pages, grams: gram_pages }.into(),
         };
         Ok(Some(Built { bytes: object.finish(&layout)?, layout }))
     }

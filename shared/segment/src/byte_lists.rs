@@ -1,4 +1,4 @@
-//! Many lists of bytes that grow side by side, in the blocks of one buffer: as a [`Vec`] each, they would take twice the
+//! Many lists of bytes that grow side by side, in blocks that they share: as a [`Vec`] each, they would take twice the
 //! memory, most of them having a few bytes.
 
 use crate::varint;
@@ -13,10 +13,13 @@ struct Block {
     bytes: [u8; BLOCK],
 }
 
-/// The buffer of all lists.
+/// Blocks in a buffer.
+const BUFFER: usize = 1 << 16;
+
+/// The blocks of all lists. They are in several buffers, since one that grows would be copied, and have twice the room.
 #[derive(Default)]
 pub(crate) struct ByteLists {
-    blocks: Vec<Block>,
+    buffers: Vec<Vec<Block>>,
 }
 
 /// A list: one more than the indexes of its first and last block, or 0; and its length in bytes.
@@ -32,8 +35,7 @@ impl ByteLists {
     pub(crate) fn push(&mut self, list: &mut ByteList, byte: u8) {
         let at = list.length as usize % BLOCK;
         if at == 0 {
-            self.blocks.push(Block::default());
-            let new = self.blocks.len() as u32;
+            let new = self.add();
             match self.block(list.last) {
                 Some(last) => last.next = new,
                 None => list.first = new,
@@ -46,8 +48,22 @@ impl ByteLists {
         list.length += 1;
     }
 
+    /// Adds a block; returns one more than its index.
+    fn add(&mut self) -> u32 {
+        if self.buffers.last().is_none_or(|buffer| buffer.len() == BUFFER) {
+            // The first one grows, since most segments are small.
+            let room = if self.buffers.is_empty() { 0 } else { BUFFER };
+            self.buffers.push(Vec::with_capacity(room));
+        }
+        let before = self.buffers.len() - 1;
+        let Some(buffer) = self.buffers.last_mut() else { return 0 };
+        buffer.push(Block::default());
+        (before * BUFFER + buffer.len()) as u32
+    }
+
     fn block(&mut self, number: u32) -> Option<&mut Block> {
-        self.blocks.get_mut(number.checked_sub(1)? as usize)
+        let index = number.checked_sub(1)? as usize;
+        self.buffers.get_mut(index / BUFFER)?.get_mut(index % BUFFER)
     }
 
     /// Appends a number to a list.
@@ -59,16 +75,25 @@ impl ByteLists {
     pub(crate) fn read(&self, list: &ByteList, bytes: &mut Vec<u8>) {
         bytes.clear();
         let mut number = list.first;
-        while let Some(block) = number.checked_sub(1).and_then(|index| self.blocks.get(index as usize)) {
+        let block = |number: u32| {
+            let index = number.checked_sub(1)? as usize;
+            self.buffers.get(index / BUFFER)?.get(index % BUFFER)
+        };
+        while let Some(block) = block(number) {
             bytes.extend_from_slice(&block.bytes);
             number = block.next;
         }
         bytes.truncate(list.length as usize);
     }
 
+    /// The bytes of all blocks.
+    pub(crate) fn bytes(&self) -> usize {
+        self.buffers.iter().map(Vec::len).sum::<usize>() * size_of::<Block>()
+    }
+
     /// Forgets all lists.
     pub(crate) fn clear(&mut self) {
-        self.blocks.clear();
+        self.buffers.clear();
     }
 }
 

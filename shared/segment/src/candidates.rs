@@ -1,5 +1,9 @@
 //! Which chunks may match a probe, according to the fetched pages of postings.
 
+use std::ops::Range;
+
+use crate::directory::GramDirectory;
+use crate::error::FormatError;
 use crate::gram::{Gram, GramPage, Probe};
 use crate::layout::Layout;
 use crate::postings::Postings;
@@ -9,30 +13,44 @@ const MAX_PAGES: usize = 2;
 /// The same limit for a probe with only one place.
 const MAX_PAGES_ALONE: usize = 12;
 
-impl Layout {
-    /// The places of `probe` to look up, each with the pages that hold its postings.
-    pub(crate) fn lookups(&self, probe: &Probe) -> Vec<(Gram, std::ops::Range<usize>)> {
-        let places = probe.places();
-        let most = if places.len() == 1 { MAX_PAGES_ALONE } else { MAX_PAGES };
-        places
-            .iter()
-            .map(|place| (*place, self.gram_pages.pages_of(&place.and_longer())))
-            .filter(|(_, pages)| pages.len() <= most)
-            .take(probe.limit())
-            .collect()
-    }
+/// The places of `probe` to look up, each with the pages that hold its postings.
+pub(crate) fn lookups(probe: &Probe, directory: &GramDirectory) -> Vec<(Gram, Range<usize>)> {
+    let places = probe.places();
+    let most = if places.len() == 1 { MAX_PAGES_ALONE } else { MAX_PAGES };
+    places
+        .iter()
+        .map(|place| (*place, directory.pages_of(&place.and_longer())))
+        .filter(|(_, pages)| pages.len() <= most)
+        .take(probe.limit())
+        .collect()
 }
 
 /// The ids, ascending, of the chunks of the segment with `layout` that may match `probe`, according to `pages`. All chunks that match are
 /// included.
-pub fn candidates<'a>(probe: &Probe, layout: &Layout, pages: impl Iterator<Item = &'a GramPage> + Clone) -> Vec<u32> {
-    let universe = layout.chunks;
+///
+/// # Errors
+/// When the layout's directories were not read.
+pub fn candidates<'a>(
+    probe: &Probe,
+    layout: &Layout,
+    pages: impl Iterator<Item = &'a GramPage> + Clone,
+) -> Result<Vec<u32>, FormatError> {
     if probe.is_impossible() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
+    let places = lookups(probe, &layout.directories()?.grams);
+    Ok(with_grams(places.into_iter().map(|(place, _)| place), layout.chunks, pages))
+}
+
+/// The chunks, of so many, that have all `grams` according to `pages`.
+fn with_grams<'a>(
+    grams: impl Iterator<Item = Gram>,
+    universe: u32,
+    pages: impl Iterator<Item = &'a GramPage> + Clone,
+) -> Vec<u32> {
     let mut found: Vec<Vec<Postings<'_>>> = Vec::new();
-    for (place, _) in layout.lookups(probe) {
-        let lists: Vec<_> = pages.clone().flat_map(|page| page.postings(place, universe)).collect();
+    for gram in grams {
+        let lists: Vec<_> = pages.clone().flat_map(|page| page.postings(gram, universe)).collect();
         if lists.is_empty() {
             return Vec::new();
         }

@@ -1,5 +1,5 @@
-//! Page directories: the position of each page in its section, by the first key of the page. They are small and stored in the manifest,
-//! so that a reader finds a page without a separate request.
+//! Page directories: the position of each page in its section, by the first key of the page. They are small, and stored in the manifest as
+//! long as a vault has few, so that a reader finds a page without a separate request.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -97,16 +97,22 @@ impl KeyDirectory {
         self.pages.get(index).cloned()
     }
 
-    /// All pages in order.
-    pub fn pages(&self) -> impl Iterator<Item = KeyPage> + '_ {
-        self.pages.iter().cloned()
+    /// In order, the page of `path` and those after it.
+    pub fn pages_from(&self, path: &str) -> impl Iterator<Item = KeyPage> + '_ {
+        self.pages.iter().skip(self.index_of(path)).cloned()
     }
 
     fn index_of(&self, path: &str) -> usize {
         self.separators.partition_point(|separator| separator.as_str() <= path)
     }
 
-    fn encode(&self) -> Vec<u8> {
+    /// Approximate memory use, in bytes.
+    pub(crate) fn weight(&self) -> usize {
+        let separators = self.separators.iter().map(|separator| separator.len() + size_of::<String>());
+        separators.sum::<usize>() + self.pages.len() * (size_of::<KeyPage>() + size_of::<u64>())
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.pages.len() * 32);
         varint::write(&mut bytes, u64::from(self.longest_text));
         let (mut before, mut text_before) = ("", 0);
@@ -209,7 +215,12 @@ impl GramDirectory {
 }
 
 impl GramDirectory {
-    fn encode(&self) -> Vec<u8> {
+    /// Approximate memory use, in bytes.
+    pub(crate) fn weight(&self) -> usize {
+        self.first.len() * (size_of::<Gram>() + size_of::<u64>())
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.first.len() * 8);
         let mut before = &[][..];
         for (index, first) in self.first.iter().enumerate() {

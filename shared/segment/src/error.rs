@@ -37,6 +37,9 @@ pub enum FormatError {
         /// The requested section.
         section: SectionName,
     },
+    /// The directories of its pages are in its object only, and were not read before they were needed: a defect of this program.
+    #[error("the directories of its pages were not read first")]
+    NotRead,
     /// zstd could not allocate memory for its tables.
     #[error("compression failed: not enough memory")]
     Compression,

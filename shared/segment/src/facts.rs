@@ -7,17 +7,18 @@ mod encoded;
 mod items;
 mod lists;
 mod rows;
+mod targets;
 
 use atlas_vault::{Link, Note, symbol};
 use bincode::{Decode, Encode};
 use serde_json::Value;
 
 pub(crate) use anchors::AnchorWriter;
-pub use anchors::Targets;
 pub use columns::{Column, Columns};
 pub use items::Lists;
 pub use lists::{ItemLink, ListItem};
 pub use rows::Rows;
+pub use targets::{TargetColumns, Targets};
 
 use crate::error::FormatError;
 use crate::facts::columns::ColumnWriter;
@@ -48,9 +49,9 @@ pub type Tasks = Rows<Task>;
 /// For each link of a record, in order: its line, counted from 0.
 pub type LinkLines = Rows<u32>;
 /// By the folded name of a file: who links to it, with the folders that the links name.
-pub type Linked = Columns<Targets>;
+pub type Linked = TargetColumns;
 /// By word: whose links have it in their texts, with the targets of these links, folded.
-pub type Anchors = Columns<Targets>;
+pub type Anchors = TargetColumns;
 /// Symbols that code defines.
 pub type Symbols = Rows<Symbol>;
 /// The inline fields of notes, by name as it is written: the texts of their values, in order. Those of tasks are the tasks' own.

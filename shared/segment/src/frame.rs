@@ -13,6 +13,7 @@ const LEVEL: i32 = 4;
 /// Appends the checksum to a payload.
 pub(crate) fn seal(mut payload: Vec<u8>) -> Vec<u8> {
     let checksum = crc32fast::hash(&payload);
+    payload.reserve_exact(CHECKSUM_BYTES);
     payload.extend_from_slice(&checksum.to_le_bytes());
     payload
 }
@@ -38,8 +39,10 @@ impl Packer {
 
     pub(crate) fn pack(&mut self, payload: &[u8]) -> Result<Vec<u8>, FormatError> {
         let size = u32::try_from(payload.len()).map_err(|_| FormatError::TooLarge { what: "a part" })?;
-        let mut packed = size.to_le_bytes().to_vec();
-        packed.append(&mut self.0.compress(payload).map_err(|_| FormatError::Compression)?);
+        let compressed = self.0.compress(payload).map_err(|_| FormatError::Compression)?;
+        let mut packed = Vec::with_capacity(size_of::<u32>() + compressed.len() + CHECKSUM_BYTES);
+        packed.extend_from_slice(&size.to_le_bytes());
+        packed.extend_from_slice(&compressed);
         Ok(seal(packed))
     }
 }

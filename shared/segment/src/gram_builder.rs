@@ -1,9 +1,11 @@
-//! Postings under construction: one list of gaps per gram, which takes a tenth of the memory that pairs would.
+//! Postings under construction: one list of gaps per gram, which takes a tenth of the memory that pairs would. When the lists are large, they
+//! are packed, and begin anew.
 
 use crate::byte_lists::{ByteList, ByteLists};
 use crate::directory::GramDirectory;
 use crate::gram::{Gram, MAX_BYTES, PageWriter, each_place};
-use crate::varint;
+use crate::gram_runs::{self, Run};
+use crate::growing;
 
 /// A gram is split when more than one in this many chunks contains it, …
 const COMMON: u32 = 8;
@@ -21,6 +23,8 @@ pub(crate) struct GramBuilder {
     gaps: ByteLists,
     /// For each list, one more than its last chunk. Kept separately, since most places need only this.
     nexts: Vec<u32>,
+    /// The packed lists of earlier chunks.
+    runs: Vec<Run>,
 }
 
 /// The grams that begin with the same bytes.
@@ -40,15 +44,6 @@ struct List {
     count: u32,
 }
 
-/// Appends the chunks with these gaps, ascending, to `ids`.
-fn add_ids(mut gaps: &[u8], ids: &mut Vec<u32>) {
-    let mut next = 0;
-    while let Some(gap) = varint::read(&mut gaps) {
-        ids.push(next + gap as u32);
-        next += gap as u32 + 1;
-    }
-}
-
 impl Table {
     fn after(bytes: usize) -> Self {
         Self { bytes, slots: [0; 256] }
@@ -57,16 +52,20 @@ impl Table {
 
 impl GramBuilder {
     pub(crate) fn new() -> Self {
-        let (tables, lists, nexts) = Default::default();
-        Self { pairs: vec![0; 1 << 16], tables, lists, gaps: ByteLists::default(), nexts }
+        let (tables, lists, nexts, runs) = Default::default();
+        Self { pairs: vec![0; 1 << 16], tables, lists, gaps: ByteLists::default(), nexts, runs }
     }
 
     /// Adds `chunk`, whose folded text is `folded`, to the lists of its grams. Chunks must arrive in order; a list holds each chunk once.
     pub(crate) fn add(&mut self, chunk: u32, folded: &[u8]) {
-        let Self { pairs, tables, lists, gaps, nexts } = self;
+        let Self { pairs, tables, lists, gaps, nexts, .. } = self;
         each_place(folded, |[a, b, c], after| {
             let Some(pair) = pairs.get_mut(usize::from(u16::from_be_bytes([a, b]))) else { return };
             if *pair == 0 {
+                if tables.len() == tables.capacity() {
+                    // Doubled, they would take half as much again as all the lists.
+                    tables.reserve_exact(tables.len() / 16 + 16);
+                }
                 tables.push(Table::after(2));
                 *pair = tables.len() as u32;
             }
@@ -114,6 +113,7 @@ impl GramBuilder {
                 }
             }
         }
+        self.tables.reserve_exact(made.len());
         self.tables.append(&mut made);
         self.tables.len() > before
     }
@@ -126,6 +126,28 @@ impl GramBuilder {
         self.lists.clear();
         self.gaps.clear();
         self.nexts.clear();
+    }
+
+    /// Packs the lists if they take more than about `most` bytes. Not to be called while a sample is collected.
+    pub(crate) fn pack_over(&mut self, most: usize) {
+        if self.bytes() > most {
+            self.pack();
+        }
+    }
+
+    /// The bytes of the lists that are not packed.
+    fn bytes(&self) -> usize {
+        self.gaps.bytes() + self.lists.len() * (size_of::<List>() + size_of::<u32>())
+    }
+
+    fn pack(&mut self) {
+        let (mut run, mut gaps) = (Run::new(), Vec::new());
+        self.each(|gram, list| {
+            self.gaps.read(&list.gaps, &mut gaps);
+            run.push(gram, &gaps);
+        });
+        self.runs.push(run);
+        self.clear();
     }
 
     /// Calls `each` with every gram and its list, in order.
@@ -148,23 +170,23 @@ impl GramBuilder {
         }
     }
 
+    /// The packed lists of all chunks. Everything else is given back.
+    fn into_runs(mut self) -> Vec<Run> {
+        self.pack();
+        self.runs
+    }
+
     /// The encoded section: pages of postings. Adds each page to `directory`.
     pub(crate) fn finish(self, chunks: u32, directory: &mut GramDirectory) -> Vec<u8> {
         let mut section = Vec::new();
         let mut writer = PageWriter::new(chunks);
-        let (mut gaps, mut ids) = (Vec::new(), Vec::new());
         let mut add = |page: Option<(Gram, Vec<u8>)>| {
             if let Some((first, page)) = page {
                 directory.push(first, page.len() as u32);
-                section.extend_from_slice(&page);
+                growing::append(&mut section, &page);
             }
         };
-        self.each(|gram, list| {
-            self.gaps.read(&list.gaps, &mut gaps);
-            ids.clear();
-            add_ids(&gaps, &mut ids);
-            add(writer.push(gram, &ids));
-        });
+        gram_runs::merge(self.into_runs(), |gram, ids| add(writer.push(gram, ids)));
         add(writer.take());
         section
     }
@@ -173,4 +195,37 @@ impl GramBuilder {
 /// The list that `slot` refers to, if any.
 fn list_at(lists: &[List], slot: u32) -> Option<&List> {
     lists.get(slot.checked_sub(1)? as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The section of chunks with three of these documents each, packed whenever the lists take more than `most` bytes.
+    fn section(texts: &[String], most: usize) -> (Vec<u8>, GramDirectory) {
+        let mut grams = GramBuilder::new();
+        for (document, text) in (0u32..).zip(texts) {
+            grams.add(document / 3, text.as_bytes());
+            grams.pack_over(most);
+        }
+        let mut directory = GramDirectory::default();
+        (grams.finish(texts.len().div_ceil(3) as u32, &mut directory), directory)
+    }
+
+    #[test]
+    fn packed_lists_take_a_third_of_the_memory() {
+        let mut grams = GramBuilder::new();
+        (0..2000u32).for_each(|chunk| grams.add(chunk, format!("{:x}", chunk.wrapping_mul(0x9e37_79b1)).as_bytes()));
+        let lists = grams.bytes();
+        let packed: usize = grams.into_runs().iter().map(Run::bytes).sum();
+        assert!(packed > 0 && packed * 3 < lists, "{packed} of {lists}");
+    }
+
+    proptest! {
+        #[test]
+        fn lists_packed_in_between_give_the_same_section(texts in prop::collection::vec("[a-d\n]{0,60}", 0..40), most in 0..4000usize) {
+            prop_assert_eq!(section(&texts, most), section(&texts, usize::MAX));
+        }
+    }
 }

@@ -16,6 +16,9 @@ const SAMPLE: usize = 64;
 /// Bytes read of each sampled chunk.
 const SAMPLE_BYTES: usize = 64 << 10;
 
+/// Lists of grams are packed when they take about this many bytes.
+const LISTS_BYTES: usize = 16 << 20;
+
 /// The text of all documents.
 #[derive(Clone, Copy)]
 pub(crate) struct GramSource<'a> {
@@ -48,7 +51,10 @@ impl GramSource<'_> {
             }
         }
         grams.clear();
-        self.each_piece(1, |chunk, folded| grams.add(chunk, folded))?;
+        self.each_piece(1, |chunk, folded| {
+            grams.pack_over(LISTS_BYTES);
+            grams.add(chunk, folded);
+        })?;
         let mut pages = GramDirectory::default();
         let section = grams.finish(chunks, &mut pages);
         Ok((section, pages))

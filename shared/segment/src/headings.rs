@@ -1,13 +1,13 @@
 //! Headings of all documents, in document order.
 
-use bytes::Bytes;
+use std::borrow::Cow;
 
-use atlas_vault::fold;
+use bytes::Bytes;
 
 use crate::error::FormatError;
 use crate::frame::{self, Packer};
-use crate::lines::LineStrings;
 use crate::section::SectionName;
+use crate::spelled::SpelledLines;
 use crate::varint;
 
 const MAX_HEADINGS_BYTES: usize = 256 << 20;
@@ -45,7 +45,7 @@ impl HeadingWriter {
 }
 
 /// One heading.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heading<'a> {
     /// The document that contains it.
     pub document: u32,
@@ -54,30 +54,45 @@ pub struct Heading<'a> {
     /// Its line, counted from 0.
     pub line: u32,
     /// Its text without the marks.
-    pub text: &'a str,
+    pub text: Cow<'a, str>,
 }
 
 /// The headings of a segment.
 #[derive(Debug)]
 pub struct Headings {
     entries: Vec<Entry>,
-    texts: String,
-    /// Start of each text, and the end of the last.
-    starts: Vec<u32>,
-    folded: LineStrings,
+    texts: SpelledLines,
 }
 
 #[derive(Debug)]
 struct Entry {
     document: u32,
-    line: u32,
-    level: u8,
+    /// The line, and in the lowest bits the level.
+    line_and_level: u32,
 }
+
+impl Entry {
+    fn new(document: u32, line: u32, level: u8) -> Option<Self> {
+        Some(Self { document, line_and_level: line.checked_mul(1 << LEVEL_BITS)? | u32::from(level) })
+            .filter(|_| level < 1 << LEVEL_BITS)
+    }
+
+    const fn line(&self) -> u32 {
+        self.line_and_level >> LEVEL_BITS
+    }
+
+    const fn level(&self) -> u8 {
+        (self.line_and_level & ((1 << LEVEL_BITS) - 1)) as u8
+    }
+}
+
+/// Levels are at most 6.
+const LEVEL_BITS: u32 = 3;
 
 impl Headings {
     pub(crate) fn decode(part: &Bytes) -> Result<Self, FormatError> {
         let damaged = || FormatError::damaged(SectionName::Headings, "its content is inconsistent");
-        let mut table = frame::unpack(part, SectionName::Headings, MAX_HEADINGS_BYTES)?;
+        let table = frame::unpack(part, SectionName::Headings, MAX_HEADINGS_BYTES)?;
         let mut rest = table.as_slice();
         let count = varint::read(&mut rest).filter(|count| *count <= rest.len() as u64).ok_or_else(damaged)?;
         let mut entries = Vec::with_capacity(count as usize);
@@ -88,21 +103,18 @@ impl Headings {
             rest = tail;
             let line = varint::read(&mut rest).and_then(|line| u32::try_from(line).ok()).ok_or_else(damaged)?;
             document = document.checked_add(delta).ok_or_else(damaged)?;
-            entries.push(Entry { document, line, level: *level });
+            entries.push(Entry::new(document, line, *level).ok_or_else(damaged)?);
         }
-        let texts = String::from_utf8(table.split_off(table.len() - rest.len())).map_err(|_| damaged())?;
-        let folded = LineStrings::new(fold::fold(&texts).into_bytes(), SectionName::Headings)?;
-        let starts: Vec<u32> =
-            std::iter::once(0).chain(memchr::memchr_iter(b'\n', texts.as_bytes()).map(|end| end as u32 + 1)).collect();
-        if folded.len() != entries.len() || starts.len() != entries.len() + 1 {
+        let texts = SpelledLines::new(std::str::from_utf8(rest).map_err(|_| damaged())?, SectionName::Headings)?;
+        if texts.len() != entries.len() {
             return Err(damaged());
         }
-        Ok(Self { entries, texts, starts, folded })
+        Ok(Self { entries, texts })
     }
 
     /// The headings, in order, whose folded text contains `folded`.
     pub fn holding<'a>(&'a self, folded: &'a [u8]) -> impl Iterator<Item = Heading<'a>> + 'a {
-        self.folded.holding(folded).filter_map(|index| self.get(index as usize))
+        self.texts.holding(folded).filter_map(|index| self.get(index as usize))
     }
 
     /// The headings of `document`, in order.
@@ -111,19 +123,20 @@ impl Headings {
         (from..).map_while(move |index| self.get(index).filter(|heading| heading.document == document))
     }
 
+    /// The folded texts of the headings of `document`, in order, which costs less than how they are spelled.
+    pub fn folded_of(&self, document: u32) -> impl Iterator<Item = &str> {
+        let from = self.entries.partition_point(|entry| entry.document < document);
+        let own = self.entries.iter().skip(from).take_while(move |entry| entry.document == document);
+        (0..).skip(from).zip(own).map_while(|(index, _)| self.texts.folded(index))
+    }
+
     fn get(&self, index: usize) -> Option<Heading<'_>> {
         let entry = self.entries.get(index)?;
-        let start = *self.starts.get(index)? as usize;
-        let end = *self.starts.get(index + 1)? as usize;
-        Some(Heading {
-            document: entry.document,
-            level: entry.level,
-            line: entry.line,
-            text: self.texts.get(start..end - 1)?,
-        })
+        let text = self.texts.get(u32::try_from(index).ok()?)?;
+        Some(Heading { document: entry.document, level: entry.level(), line: entry.line(), text })
     }
 
     pub(crate) fn weight(&self) -> usize {
-        self.entries.len() * size_of::<Entry>() + self.texts.len() + self.starts.len() * 4 + self.folded.weight()
+        self.entries.len() * size_of::<Entry>() + self.texts.weight()
     }
 }

@@ -1,13 +1,15 @@
 //! A segment's table of contents. The manifest has one layout per live segment, so that a reader without a cache can
-//! request exactly the parts that a query needs.
+//! request exactly the parts that a query needs. In that of a large vault, layouts leave the directories of pages in the objects.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::directory::{GramDirectory, KeyDirectory};
+use crate::directories::{Directories, PageDirectories};
 use crate::error::FormatError;
+use crate::part_ref::{PartKind, PartRef};
 pub use crate::section::{Section, SectionName};
 
 /// The format version that this crate writes, and the newest that it reads.
@@ -34,10 +36,9 @@ pub struct Layout {
     pub last: String,
     /// The sections by name. A later version may write others besides those of [`SectionName`]; they are kept, but not read.
     pub sections: BTreeMap<String, Section>,
-    /// The position of each page of document records, by path.
-    pub record_pages: KeyDirectory,
-    /// The position of each page of postings, by gram.
-    pub gram_pages: GramDirectory,
+    /// The directories of the pages of records and of grams.
+    #[serde(flatten)]
+    pub directories: PageDirectories,
 }
 
 impl Layout {
@@ -50,6 +51,37 @@ impl Layout {
     pub fn range(&self, name: SectionName) -> Result<Range<u64>, FormatError> {
         let range = self.section(name)?.range(self.bytes);
         range.ok_or(FormatError::damaged(name, "its range lies outside the object"))
+    }
+
+    /// Both directories of pages.
+    ///
+    /// # Errors
+    /// When the layout leaves them in the object, and they were not [given](Self::give_directories) yet.
+    pub fn directories(&self) -> Result<&Directories, FormatError> {
+        self.directories.get()
+    }
+
+    /// Whether the layout leaves the directories in the object.
+    #[must_use]
+    pub const fn leaves_directories(&self) -> bool {
+        self.directories.are_left_out()
+    }
+
+    /// Leaves the directories in the object from now on, where they are too, and keeps their checksum.
+    pub fn leave_directories(&mut self) {
+        self.directories.leave_out();
+    }
+
+    /// The part with the directories of an object of so many bytes, if they are not known yet.
+    #[must_use]
+    pub fn missing_directories(&self, bytes: u64) -> Option<PartRef> {
+        let crc32 = self.directories.missing()?;
+        Some(PartRef { kind: PartKind::Directories { crc32 }, range: self.bytes..bytes })
+    }
+
+    /// Gives it the directories that were missing.
+    pub fn give_directories(&self, directories: Arc<Directories>) {
+        self.directories.set(directories);
     }
 
     /// Whether `path` can be in this segment, by its first and last path.

@@ -1,6 +1,7 @@
 //! Many short strings in one buffer, so that substring search runs over it at memory speed.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use memchr::memmem;
 
@@ -29,9 +30,19 @@ impl LineStrings {
     }
 
     pub(crate) fn get(&self, line: u32) -> Option<&[u8]> {
+        self.bytes.get(self.range(line)?)
+    }
+
+    /// The place of a line in [`bytes`](Self::bytes), without its line feed.
+    pub(crate) fn range(&self, line: u32) -> Option<Range<usize>> {
         let start = *self.starts.get(line as usize)? as usize;
         let end = *self.starts.get(line as usize + 1)? as usize;
-        self.bytes.get(start..end - 1)
+        Some(start..end - 1)
+    }
+
+    /// All lines, each with its line feed.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// The indexes of the lines that contain `needle`, ascending, each once.

@@ -9,18 +9,17 @@ use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder, SINK_STAT
 static ONE_EDIT: LazyLock<LevenshteinAutomatonBuilder> = LazyLock::new(|| LevenshteinAutomatonBuilder::new(1, true));
 static TWO_EDITS: LazyLock<LevenshteinAutomatonBuilder> = LazyLock::new(|| LevenshteinAutomatonBuilder::new(2, true));
 
-/// The terms at most `edits` edits away from `term`, in order, at most `most`, each with its value and its edits; those with two edits
-/// begin with the same character.
-pub(crate) fn near<D: AsRef<[u8]>>(fst: &Fst<D>, term: &str, edits: u8, most: usize) -> Vec<(String, u32, u8)> {
-    let mut walk =
-        Walk { fst, automaton: &ONE_EDIT.build_dfa(term), least: 0, most, key: Vec::new(), found: Vec::new() };
+/// The terms at most `edits` edits away from `term`, in order, each with its value and its edits; those with two edits begin
+/// with the same character.
+pub(crate) fn near<D: AsRef<[u8]>>(fst: &Fst<D>, term: &str, edits: u8) -> Vec<(String, u32, u8)> {
+    let mut walk = Walk { fst, automaton: &ONE_EDIT.build_dfa(term), least: 0, key: Vec::new(), found: Vec::new() };
     walk.below("");
     let mut found = walk.found;
     if edits > 1 {
         // Below one character there is little to look at.
         let first = term.chars().next().map_or(0, char::len_utf8);
         let automaton = &TWO_EDITS.build_dfa(term);
-        let mut walk = Walk { fst, automaton, least: 2, most, key: Vec::new(), found };
+        let mut walk = Walk { fst, automaton, least: 2, key: Vec::new(), found };
         walk.below(term.get(..first).unwrap_or_default());
         found = walk.found;
         found.sort_unstable();
@@ -35,7 +34,6 @@ struct Walk<'a, D> {
     automaton: &'a DFA,
     /// The least edits of interest.
     least: u8,
-    most: usize,
     key: Vec<u8>,
     found: Vec<(String, u32, u8)>,
 }
@@ -65,9 +63,6 @@ impl<D: AsRef<[u8]>> Walk<'_, D> {
             self.found.push((String::from_utf8_lossy(&self.key).into_owned(), ordinal, edits));
         }
         for at in 0..node.len() {
-            if self.found.len() >= self.most {
-                return;
-            }
             let transition = node.transition(at);
             let next = self.automaton.transition(state, transition.inp);
             if next != SINK_STATE {

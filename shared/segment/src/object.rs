@@ -3,7 +3,9 @@
 
 use bytes::Bytes;
 
+use crate::directories::Directories;
 use crate::error::FormatError;
+use crate::growing;
 use crate::layout::{FORMAT_VERSION, Layout};
 
 const MAGIC: &[u8; 8] = b"ATLASSEG";
@@ -22,7 +24,7 @@ impl Writer {
     /// Appends a section; returns its offset and length.
     pub(crate) fn append(&mut self, section: &[u8]) -> (u64, u64) {
         let offset = self.len();
-        self.0.extend_from_slice(section);
+        growing::append(&mut self.0, section);
         (offset, section.len() as u64)
     }
 
@@ -48,9 +50,28 @@ pub(crate) fn finish(mut bytes: Vec<u8>, layout: &Layout) -> Result<Vec<u8>, For
     Ok(bytes)
 }
 
+const CUT: FormatError = FormatError::Frame { reason: "it is cut short or not a segment" };
+
+/// Reads the directories from the end of an object, which begins with its layout. Those with another checksum are damaged.
+pub(crate) fn directories(end: &Bytes, crc32: u32) -> Result<Directories, FormatError> {
+    let (layout, footer) = end.split_last_chunk::<FOOTER_BYTES>().ok_or(CUT)?;
+    if !footer.ends_with(END) {
+        return Err(CUT);
+    }
+    let layout = parsed(layout)?;
+    let directories = layout.directories()?;
+    match directories.crc32() == crc32 {
+        true => Ok(directories.clone()),
+        false => Err(FormatError::Frame { reason: "its directories are not those that the manifest means" }),
+    }
+}
+
+fn parsed(layout: &[u8]) -> Result<Layout, FormatError> {
+    serde_json::from_slice(layout).map_err(|_| FormatError::Frame { reason: "its layout is not of this format" })
+}
+
 /// Reads the layout of a whole segment, after checking the checksum of all its bytes.
 pub fn verify(object: &Bytes) -> Result<Layout, FormatError> {
-    const CUT: FormatError = FormatError::Frame { reason: "it is cut short or not a segment" };
     let version = object.strip_prefix(MAGIC).and_then(<[u8]>::first_chunk::<4>).ok_or(CUT)?;
     let version = u32::from_le_bytes(*version);
     if version > FORMAT_VERSION {
@@ -66,9 +87,7 @@ pub fn verify(object: &Bytes) -> Result<Layout, FormatError> {
         return Err(FormatError::Frame { reason: "its checksum does not match" });
     }
     let start = before.len().checked_sub(u32::from_le_bytes(length) as usize).ok_or(CUT)?;
-    let layout = before.get(start..).ok_or(CUT)?;
-    let layout: Layout = serde_json::from_slice(layout)
-        .map_err(|_| FormatError::Frame { reason: "its layout is not of this format" })?;
+    let layout = parsed(before.get(start..).ok_or(CUT)?)?;
     if layout.version != version {
         return Err(FormatError::Frame { reason: "its version differs from that in its layout" });
     }

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::candidates::lookups;
 use crate::chunk::Chunks;
 use crate::clusters::{self, ClusterHead, ClusterList};
 use crate::code::CodeTable;
+use crate::directories::Directories;
 use crate::error::FormatError;
 use crate::facts::{
     self, Anchors, Columns, FACTS, FactWriter, Fields, LinkLines, Linked, Lists, Properties, Rows, Symbols, Tags, Tasks,
@@ -16,8 +19,10 @@ use crate::frame::{self, Packer};
 use crate::gram::{GramPage, Probe};
 use crate::headings::Headings;
 use crate::layout::Layout;
+use crate::object;
 pub use crate::part_ref::{PartKind, PartRef};
-use crate::passages::{PassagePage, Passages};
+use crate::passage_page::PassagePage;
+use crate::passages::Passages;
 use crate::paths::{Names, Paths};
 use crate::record::{RecordPage, TextSpan};
 use crate::section::SectionName;
@@ -80,6 +85,8 @@ pub enum Part {
     ClusterHead(ClusterHead),
     /// See [`PartKind::ClusterList`].
     ClusterList(ClusterList),
+    /// See [`PartKind::Directories`].
+    Directories(Arc<Directories>),
 }
 
 impl Part {
@@ -104,6 +111,7 @@ impl Part {
             PartKind::ClusterPage => Self::VectorTable(clusters::page(bytes)?),
             PartKind::ClusterList => Self::ClusterList(ClusterList::decode(bytes)?),
             PartKind::Facts(section) => facts_part(section, bytes)?,
+            PartKind::Directories { crc32 } => Self::Directories(Arc::new(object::directories(bytes, crc32)?)),
         })
     }
 
@@ -134,6 +142,7 @@ impl Part {
             Self::VectorTable(table) => table.weight(),
             Self::ClusterHead(head) => head.weight(),
             Self::ClusterList(list) => list.weight(),
+            Self::Directories(directories) => directories.weight(),
         }
     }
 }
@@ -181,6 +190,7 @@ accessors! {
     vectors: Vectors -> Bytes, Vectors;
     cluster_head: ClusterHead -> ClusterHead, Vectors;
     cluster_list: ClusterList -> ClusterList, Vectors;
+    directories: Directories -> Arc<Directories>, Records;
 }
 
 /// Decodes a section of facts.
@@ -194,8 +204,8 @@ fn facts_part(section: SectionName, part: &Bytes) -> Result<Part, FormatError> {
         SectionName::Fields => Part::Fields(Columns::decode(part, section)?),
         SectionName::Lists => Part::Lists(Lists::decode(part)?),
         SectionName::Code => Part::Code(CodeTable::decode(part, section)?),
-        SectionName::Linked => Part::Linked(Columns::decode(part, section)?),
-        SectionName::Anchors => Part::Anchors(Columns::decode(part, section)?),
+        SectionName::Linked => Part::Linked(Linked::decode(part, section)?),
+        SectionName::Anchors => Part::Anchors(Anchors::decode(part, section)?),
         _ => return Err(facts::damaged(section)),
     })
 }
@@ -270,10 +280,15 @@ impl Layout {
         }
     }
 
-    /// The page of records that can hold `path`, and the id of the page's first document.
+    /// The page of records that can hold `path`, and the id of the page's first document; [`None`] if the path is not between the first
+    /// and the last one.
     pub fn record_page(&self, path: &str) -> Result<Option<(PartRef, u32)>, FormatError> {
+        if !self.may_hold(path) {
+            return Ok(None);
+        }
         let section = self.range(SectionName::Records)?;
-        self.record_pages
+        self.directories()?
+            .records
             .page_of(path)
             .map(|page| {
                 Ok((within(&section, &page.range, PartKind::RecordPage, SectionName::Records)?, page.documents.start))
@@ -284,7 +299,7 @@ impl Layout {
     /// The pages of records that can hold paths with this `prefix`, each with the id of its first document.
     pub fn record_pages_of(&self, prefix: &str) -> Result<Vec<(PartRef, u32)>, FormatError> {
         let section = self.range(SectionName::Records)?;
-        let pages = self.record_pages.pages_of_prefix(prefix).map(|page| {
+        let pages = self.directories()?.records.pages_of_prefix(prefix).map(|page| {
             Ok((within(&section, &page.range, PartKind::RecordPage, SectionName::Records)?, page.documents.start))
         });
         pages.collect()
@@ -294,16 +309,22 @@ impl Layout {
     /// fetched.
     pub fn text_near(&self, path: &str) -> Result<Range<u64>, FormatError> {
         let section = self.range(SectionName::Text)?;
-        let near = self.record_pages.text_of(path);
+        let near = self.directories()?.records.text_of(path);
         let place = |at: u64| section.start.saturating_add(at).min(section.end);
         Ok(place(near.start)..place(near.end))
     }
 
     /// All pages of records, each with the ids of its documents.
     pub fn record_pages(&self) -> Result<Vec<(PartRef, Range<u32>)>, FormatError> {
+        self.record_pages_from("")
+    }
+
+    /// The pages of records that can hold `path` or a later one, each with the ids of its documents.
+    pub fn record_pages_from(&self, path: &str) -> Result<Vec<(PartRef, Range<u32>)>, FormatError> {
         let section = self.range(SectionName::Records)?;
-        self.record_pages
-            .pages()
+        self.directories()?
+            .records
+            .pages_from(path)
             .map(|page| {
                 Ok((within(&section, &page.range, PartKind::RecordPage, SectionName::Records)?, page.documents))
             })
@@ -313,7 +334,8 @@ impl Layout {
     /// Every part except the text blocks and the pages of terms and their passages, whose positions are in their tables.
     pub fn parts(&self) -> Result<Vec<PartRef>, FormatError> {
         let section = self.range(SectionName::Grams)?;
-        let grams = (0..self.gram_pages.len()).filter_map(|page| self.gram_pages.range(page));
+        let directory = &self.directories()?.grams;
+        let grams = (0..directory.len()).filter_map(|page| directory.range(page));
         let mut parts: Vec<PartRef> = grams
             .map(|range| within(&section, &range, PartKind::GramPage, SectionName::Grams))
             .collect::<Result<_, _>>()?;
@@ -339,10 +361,11 @@ impl Layout {
             return Ok(Vec::new());
         }
         let section = self.range(SectionName::Grams)?;
-        let pages: BTreeSet<usize> = self.lookups(probe).into_iter().flat_map(|(_, pages)| pages).collect();
+        let directory = &self.directories()?.grams;
+        let pages: BTreeSet<usize> = lookups(probe, directory).into_iter().flat_map(|(_, pages)| pages).collect();
         pages
             .into_iter()
-            .filter_map(|page| self.gram_pages.range(page))
+            .filter_map(|page| directory.range(page))
             .map(|range| within(&section, &range, PartKind::GramPage, SectionName::Grams))
             .collect()
     }

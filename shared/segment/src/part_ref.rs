@@ -45,6 +45,11 @@ pub enum PartKind {
     ClusterList,
     /// A section of [`facts`](crate::facts).
     Facts(SectionName),
+    /// The end of the object, which begins with its layout: the directories of pages, of which the manifest has this checksum.
+    Directories {
+        /// CRC-32 of both.
+        crc32: u32,
+    },
 }
 
 /// A reference to one part of a segment: its kind and its bytes.

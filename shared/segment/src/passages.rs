@@ -6,9 +6,10 @@ use bytes::Bytes;
 
 use crate::error::FormatError;
 use crate::frame::{self, Packer};
+use crate::growing;
 use crate::layout::Layout;
 use crate::part_ref::{PartKind, PartRef};
-use crate::postings::{BitReader, BitWriter, read_part, skip_part, write_part};
+use crate::postings::{BitWriter, write_part};
 use crate::section::SectionName;
 use crate::varint;
 
@@ -87,7 +88,7 @@ impl PassageWriter {
         let page = frame::seal(page);
         varint::write(&mut self.pages, page.len() as u64);
         self.page_count += 1;
-        self.section.extend_from_slice(&page);
+        growing::append(&mut self.section, &page);
     }
 
     /// The table and the pages; [`None`] if no document has several passages.
@@ -153,6 +154,12 @@ impl Passages {
         range.and_then(|range| self.words.get(range)).unwrap_or_default()
     }
 
+    /// The number of passages of a document; 0 if it is one.
+    pub(crate) fn count(&self, document: u32) -> u32 {
+        let at = |document: u32| self.starts.get(document as usize);
+        at(document).zip(at(document.saturating_add(1))).map_or(0, |(from, to)| to.saturating_sub(*from))
+    }
+
     /// The page of the terms that are on page `number` of [`Terms`](crate::terms::Terms).
     pub fn page(&self, layout: &Layout, number: usize) -> Result<PartRef, FormatError> {
         let outside = || FormatError::damaged(SectionName::Passages, "a page lies outside the section");
@@ -177,74 +184,9 @@ impl Passages {
     }
 }
 
-/// A decoded page: for each term the passages that have it.
-#[derive(Debug)]
-pub struct PassagePage {
-    /// The end of the bits of each list.
-    ends: Vec<u32>,
-    bits: Bytes,
-}
-
-impl PassagePage {
-    pub(crate) fn decode(part: &Bytes) -> Result<Self, FormatError> {
-        let damaged = || FormatError::damaged(SectionName::PassagePostings, "the content of a page is inconsistent");
-        let page = frame::open(part, SectionName::PassagePostings)?;
-        let mut rest: &[u8] = &page;
-        let count = varint::read(&mut rest).filter(|count| *count <= rest.len() as u64).ok_or_else(damaged)?;
-        let mut ends = Vec::with_capacity(count as usize);
-        let mut end = 0u32;
-        for _ in 0..count {
-            let bytes = varint::read(&mut rest).and_then(|bytes| u32::try_from(bytes).ok()).ok_or_else(damaged)?;
-            end = end.checked_add(bytes).ok_or_else(damaged)?;
-            ends.push(end);
-        }
-        if end as usize != rest.len() {
-            return Err(damaged());
-        }
-        let bits = page.slice(page.len() - rest.len()..);
-        Ok(Self { ends, bits })
-    }
-
-    /// Calls `each` for those of `wanted` that are in list `list`, with the ascending passages that have the term. `documents` are all those
-    /// of the term. Both ascend. Documents of one passage are left out, and of the others those whose text does not have the term have none.
-    pub fn each_of(
-        &self,
-        list: u32,
-        documents: impl Iterator<Item = u32>,
-        wanted: impl Iterator<Item = u32>,
-        passages: &Passages,
-        mut each: impl FnMut(u32, &[u32]),
-    ) {
-        let list = list as usize;
-        let Some(end) = self.ends.get(list) else { return };
-        let start = list.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |end| *end);
-        let Some(bits) = self.bits.get(start as usize..*end as usize) else { return };
-        let mut reader = BitReader::new(bits);
-        let mut found = Vec::new();
-        let mut wanted = wanted.peekable();
-        for document in documents {
-            while wanted.next_if(|wanted| *wanted < document).is_some() {}
-            let Some(next) = wanted.peek() else { return };
-            let count = passages.of(document).len() as u32;
-            if count > 0 && *next == document {
-                read_part(&mut reader, count, &mut found);
-                each(document, &found);
-            } else {
-                skip_part(&mut reader, count);
-            }
-        }
-    }
-
-    pub(crate) fn weight(&self) -> usize {
-        self.ends.len() * 4 + self.bits.len()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-    use std::collections::BTreeSet;
 
     #[test]
     fn passages_begin_with_the_lines_of_headings() {
@@ -253,45 +195,5 @@ mod tests {
         assert_eq!(all.iter().map(|start| &text[*start..]).collect::<Vec<_>>(), [&text[6..], "## Two\nmore"]);
         assert_eq!(starts("# One", [0, 9].into_iter()), [0]);
         assert_eq!(starts("# x\n", std::iter::repeat_n(0, 3000)).len(), MAX_PASSAGES - 1);
-    }
-
-    proptest! {
-        #[test]
-        fn passages_of_terms_survive(
-            documents in prop::collection::vec((1usize..40, prop::collection::vec(prop::collection::btree_set(0u32..40, 0..40), 3)), 1..20),
-            wanted in prop::collection::btree_set(0u32..20, 0..20),
-        ) {
-            let mut writer = PassageWriter::default();
-            for (count, _) in &documents {
-                writer.push(&vec![7; *count]);
-            }
-            let sets = |term: usize| -> Vec<(u32, Vec<u32>)> {
-                (0u32..).zip(&documents).map(|(id, (count, terms))| {
-                    let set: &BTreeSet<u32> = &terms[term];
-                    (id, set.iter().copied().filter(|passage| (*passage as usize) < *count).collect())
-                }).collect()
-            };
-            for term in 0..3 {
-                writer.push_term(sets(term).iter().map(|(id, set)| (*id, set.as_slice())));
-            }
-            writer.close();
-            let Some((table, pages)) = writer.finish(&mut Packer::new().unwrap()).unwrap() else {
-                prop_assert!(documents.iter().all(|(count, _)| *count == 1));
-                return Ok(());
-            };
-            let table = Passages::decode(&Bytes::from(table)).unwrap();
-            let page = PassagePage::decode(&Bytes::from(pages)).unwrap();
-            for term in 0..3 {
-                let mut found = Vec::new();
-                let all = 0..documents.len() as u32;
-                page.each_of(term, all.clone(), all.clone(), &table, |id, set| found.push((id, set.to_vec())));
-                let mut expected: Vec<_> = sets(term as usize).into_iter().filter(|(id, _)| documents[*id as usize].0 > 1).collect();
-                prop_assert_eq!(&found, &expected);
-                found.clear();
-                page.each_of(term, all, wanted.iter().copied(), &table, |id, set| found.push((id, set.to_vec())));
-                expected.retain(|(id, _)| wanted.contains(id));
-                prop_assert_eq!(&found, &expected);
-            }
-        }
     }
 }

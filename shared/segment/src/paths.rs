@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use atlas_vault::path::MAX_PATH_BYTES;
 use bytes::Bytes;
@@ -12,10 +11,8 @@ use fst::{IntoStreamer as _, Streamer as _};
 use crate::error::FormatError;
 use crate::frame;
 use crate::lines::LineStrings;
+use crate::recent_paths::{BLOCK, MAX_KEPT, RecentPaths};
 use crate::section::SectionName;
-
-/// After this many path lookups, all paths are decoded from the fst. That takes as long as a few dozen times this many lookups.
-const MANY: u32 = 64;
 
 /// The fst of paths: path ↔ document id, which is the path's rank.
 pub struct Paths {
@@ -24,9 +21,7 @@ pub struct Paths {
     ends: Option<(Vec<u8>, Vec<u8>)>,
     /// The documents whose paths begin with a dot.
     dotted: Range<u32>,
-    /// The number of path lookups so far.
-    asked: AtomicU32,
-    all: OnceLock<LineStrings>,
+    recent: RecentPaths,
 }
 
 impl Paths {
@@ -36,8 +31,8 @@ impl Paths {
         let sound = fst::Map::new(bytes).and_then(|fst| fst.as_fst().verify().map(|()| fst));
         sound
             .map(|fst| {
-                let (ends, asked, all) = (ends(&fst), AtomicU32::new(0), OnceLock::new());
-                let mut paths = Self { ends, dotted: 0..0, fst, asked, all };
+                let recent = RecentPaths::new(u32::try_from(fst.len()).unwrap_or(u32::MAX));
+                let mut paths = Self { ends: ends(&fst), dotted: 0..0, fst, recent };
                 paths.dotted = paths.with_prefix(".");
                 paths
             })
@@ -51,30 +46,29 @@ impl Paths {
 
     /// The path of `document`.
     pub fn path(&self, document: u32) -> Result<String, FormatError> {
-        if let Some(all) = self.all() {
-            let path = all.get(document).and_then(|path| String::from_utf8(path.to_vec()).ok());
-            return path.ok_or(FormatError::damaged(SectionName::Paths, "it lacks a document"));
+        if let Some(path) = self.recent.path(document, |block| self.block(block)) {
+            return Ok(path);
         }
+        self.one_path(document)
+    }
+
+    /// The path of `document`, for who asks for few of them: it decodes no others.
+    pub fn one_path(&self, document: u32) -> Result<String, FormatError> {
         let key = self.fst.as_fst().get_key(u64::from(document)).and_then(|key| String::from_utf8(key).ok());
         key.ok_or(FormatError::damaged(SectionName::Paths, "it lacks a document"))
     }
 
-    /// All paths, if there were enough lookups to decode them.
-    fn all(&self) -> Option<&LineStrings> {
-        if self.all.get().is_none() && self.asked.fetch_add(1, Ordering::Relaxed) < MANY {
-            return None;
+    /// The paths of a block of documents; [`None`] if they cannot be told apart, since one has a line feed, which no valid path has.
+    fn block(&self, block: u32) -> Option<LineStrings> {
+        let first = block.checked_mul(BLOCK)?;
+        let count = self.len().saturating_sub(first).min(BLOCK);
+        let mut stream = self.fst.range().ge(self.fst.as_fst().get_key(u64::from(first))?).into_stream();
+        let mut bytes = Vec::new();
+        for _ in 0..count {
+            bytes.extend_from_slice(stream.next()?.0);
+            bytes.push(b'\n');
         }
-        let all = self.all.get_or_init(|| {
-            let mut bytes = Vec::new();
-            let mut stream = self.fst.stream();
-            while let Some((path, _)) = stream.next() {
-                bytes.extend_from_slice(path);
-                bytes.push(b'\n');
-            }
-            LineStrings::new(bytes, SectionName::Paths).unwrap_or_default()
-        });
-        // A valid path has no line feed. If one does, the count differs, and lookups use the fst.
-        Some(all).filter(|all| all.len() == self.fst.len())
+        LineStrings::new(bytes, SectionName::Paths).ok().filter(|paths| paths.len() == count as usize)
     }
 
     /// The documents whose paths begin with a dot; computed in advance.
@@ -117,6 +111,11 @@ impl Paths {
         }
     }
 
+    /// The first and last path; [`None`] if there are none.
+    pub fn ends(&self) -> Option<(&[u8], &[u8])> {
+        self.ends.as_ref().map(|(first, last)| (first.as_slice(), last.as_slice()))
+    }
+
     /// Number of documents.
     pub fn len(&self) -> u32 {
         u32::try_from(self.fst.len()).unwrap_or(u32::MAX)
@@ -128,8 +127,9 @@ impl Paths {
     }
 
     pub(crate) fn weight(&self) -> usize {
-        // Includes all paths, whose size is unknown until they are decoded: in most vaults the fst is a fifth of it.
-        self.fst.as_fst().size() * 6
+        // Includes the paths that are kept, whose size is unknown until they are decoded: in most vaults the fst is a fifth of it.
+        let (size, documents) = (self.fst.as_fst().size(), self.fst.len().max(1));
+        size + 5 * size * documents.min(MAX_KEPT) / documents
     }
 }
 

@@ -218,7 +218,17 @@ pub(crate) struct BitReader<'a> {
 
 impl<'a> BitReader<'a> {
     pub(crate) const fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self::from(bytes, 0)
+    }
+
+    /// From a bit on.
+    pub(crate) const fn from(bytes: &'a [u8], at: usize) -> Self {
+        Self { bytes, at }
+    }
+
+    /// The next bit.
+    pub(crate) const fn at(&self) -> usize {
+        self.at
     }
 
     /// The next bits, with zeros past the end; at least 57 of them are valid.

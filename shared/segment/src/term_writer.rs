@@ -9,6 +9,7 @@ use atlas_vault::{VaultPath, words};
 use crate::byte_lists::{ByteList, ByteLists};
 use crate::error::FormatError;
 use crate::frame::{self, Packer};
+use crate::growing;
 use crate::passages::{PassageWriter, starts};
 use crate::postings;
 use crate::section::SectionName;
@@ -318,7 +319,7 @@ impl PageWriter {
             page.append(&mut self.bits);
             let page = frame::seal(page);
             self.pages.push((std::mem::take(&mut self.count), page.len() as u32));
-            self.section.extend_from_slice(&page);
+            growing::append(&mut self.section, &page);
         }
         has_lists
     }

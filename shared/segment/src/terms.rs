@@ -21,6 +21,9 @@ use crate::varint;
 /// The weights that are stored, by level. A document's weight for a term is rounded down to one of these.
 pub(crate) const WEIGHTS: [u32; postings::MAX_WEIGHT as usize] = [1, 2, 3, 5, 8, 13, 24, 48];
 
+/// The levels of weights, ascending.
+pub const LEVELS: [u32; postings::MAX_WEIGHT as usize] = [1, 2, 3, 4, 5, 6, 7, 8];
+
 /// Most bytes of the table, decompressed.
 const MAX_TABLE_BYTES: usize = 256 << 20;
 
@@ -78,24 +81,28 @@ impl Terms {
 
     /// The terms that begin with `prefix` and their ordinals, in order, at most `most`.
     pub fn with_prefix(&self, prefix: &str, most: usize) -> Vec<(String, u32)> {
+        self.with_prefix_where(prefix, most, |_| true)
+    }
+
+    /// Like [`with_prefix`](Self::with_prefix), those that `is_wanted`.
+    pub fn with_prefix_where(&self, prefix: &str, most: usize, is_wanted: impl Fn(&str) -> bool) -> Vec<(String, u32)> {
         let mut found = Vec::new();
-        self.each_with_prefix(prefix, most, |term, ordinal| found.push((term.to_owned(), ordinal)));
+        let mut stream = self.fst.search(Str::new(prefix).starts_with()).into_stream();
+        while found.len() < most
+            && let Some((term, ordinal)) = stream.next()
+        {
+            let term = std::str::from_utf8(term).unwrap_or_default();
+            if is_wanted(term) {
+                found.push((term.to_owned(), ordinal as u32));
+            }
+        }
         found
     }
 
-    /// Calls `each` for the terms that begin with `prefix`, in order, at most `most`.
-    pub fn each_with_prefix(&self, prefix: &str, most: usize, mut each: impl FnMut(&str, u32)) {
-        let mut stream = self.fst.search(Str::new(prefix).starts_with()).into_stream();
-        for _ in 0..most {
-            let Some((term, ordinal)) = stream.next() else { return };
-            each(std::str::from_utf8(term).unwrap_or_default(), ordinal as u32);
-        }
-    }
-
-    /// The terms at most `edits` edits away from `term` (a character added, removed or changed, or two exchanged), in order, at most
-    /// `most`, each with its edits. More than two edits count as two, and those with two begin with the same character.
-    pub fn near(&self, term: &str, edits: u8, most: usize) -> Vec<(String, u32, u8)> {
-        near(self.fst.as_fst(), term, edits, most)
+    /// The terms at most `edits` edits away from `term` (a character added, removed or changed, or two exchanged), in order, each with its
+    /// edits. More than two edits count as two, and those with two begin with the same character.
+    pub fn near(&self, term: &str, edits: u8) -> Vec<(String, u32, u8)> {
+        near(self.fst.as_fst(), term, edits)
     }
 
     /// The number of words of each document.

@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use crate::error::FormatError;
 use crate::frame::{self, Packer};
+use crate::growing;
 use crate::layout::Layout;
 use crate::part_ref::{PartKind, PartRef};
 use crate::record::TextSpan;
@@ -82,7 +83,7 @@ impl TextWriter {
         }
         let block = packer.pack(&self.open)?;
         self.lengths.push((block.len() as u32, self.open.len() as u32));
-        self.packed.extend_from_slice(&block);
+        growing::append(&mut self.packed, &block);
         self.open.clear();
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use atlas_mirror::{Mirror, Snapshot};
 
@@ -29,7 +30,7 @@ pub async fn remember(
     let entry = |(path, documents): (&String, &Vec<head::HeadDocument>)| {
         let document = documents.iter().find(|document| files.get(path) == Some(&document.sha256))?;
         let (sha256, kind, size) = (document.sha256, document.kind, document.bytes);
-        Some(Entry { path: path.clone(), sha256, kind, size, mtime_ns: None })
+        Some(Arc::new(Entry { path: path.clone(), sha256, kind, size, mtime_ns: None }))
     };
     let known = State {
         root: folder.path().to_string_lossy().into_owned(),

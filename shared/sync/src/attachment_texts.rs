@@ -70,11 +70,11 @@ pub(crate) async fn add(
     folder: &Arc<Folder>,
     state: &Path,
     options: &SyncOptions,
-    entries: &[Entry],
+    entries: &[Arc<Entry>],
     progress: &dyn Progress,
 ) -> Result<AddedTexts, SyncError> {
     let Some(reading) = &options.reading else { return Ok(AddedTexts::default()) };
-    let may_have_text = |entry: &&Entry| {
+    let may_have_text = |entry: &&Arc<Entry>| {
         let name = entry.path.rsplit('/').next().unwrap_or_default();
         entry.kind == Kind::Attachment && entry.size <= MAX_FILE_BYTES && reading.reader.reads(name)
     };

@@ -15,7 +15,7 @@ use crate::error::SyncError;
 use crate::folder::Folder;
 use crate::guard::Danger;
 use crate::head::{self, HeadDocument, HeadDocuments};
-use crate::indexing::{Indexed, Indexing, build};
+use crate::indexing::{Indexing, build};
 use crate::progress::Progress;
 use crate::report::Reason;
 use crate::uploads::{Lane, Uploads};
@@ -56,7 +56,7 @@ pub(crate) struct SyncAttempt {
     chosen: Arc<Vec<Chosen>>,
     segments: Vec<NewSegment>,
     /// The result of each of `chosen`.
-    pub(crate) results: Vec<Result<WrittenDocument, Reason>>,
+    pub(crate) results: Arc<Vec<Result<WrittenDocument, Reason>>>,
     /// The removals that fit the mirror's state, by index.
     pub(crate) removed: Vec<usize>,
 }
@@ -64,7 +64,7 @@ pub(crate) struct SyncAttempt {
 impl SyncAttempt {
     /// The result of each write, with its index; without the writes that do not fit the mirror's state.
     pub(crate) fn written(&self) -> impl Iterator<Item = (usize, &Result<WrittenDocument, Reason>)> {
-        self.chosen.iter().map(|chosen| chosen.write).zip(&self.results)
+        self.chosen.iter().map(|chosen| chosen.write).zip(&*self.results)
     }
 }
 
@@ -79,8 +79,7 @@ impl ChangeSet for SyncChange {
             None => HeadDocuments::new(),
         };
         let chosen = Arc::new(self.choose(&documents));
-        let written = self.paths_of(&chosen);
-        let removed = (0..self.removes.len()).filter(|index| self.fits(*index, &documents, &written)).collect();
+        let removed = self.fitting(&documents, &chosen);
         let (segments, results) = self.build(&chosen).await?;
         let attempt = Arc::new(SyncAttempt { chosen, segments, results, removed });
         self.keep(attempt.clone());
@@ -128,15 +127,16 @@ impl SyncChange {
 
     /// The writes that fit the mirror's state; the next sync decides the others again.
     fn choose(&self, documents: &HeadDocuments) -> Vec<Chosen> {
-        let chosen = self.writes.iter().enumerate().filter_map(|(index, write)| {
+        let mut chosen = Vec::with_capacity(self.writes.len());
+        chosen.extend(self.writes.iter().enumerate().filter_map(|(index, write)| {
             let head = newest(documents, write.file.path.as_str());
             let version = head.map(|head| head.sha256);
             let fits = match write.known() {
                 Some(known) => {
                     let is_there = write.may_be_there && version == Some(known.sha256);
-                    is_there || decide(write.ancestor, Some(known.sha256), version) == Action::Push
+                    is_there || decide(write.ancestor(), Some(known.sha256), version) == Action::Push
                 }
-                None => version == write.ancestor,
+                None => version == write.ancestor(),
             };
             let reused = write.blob.as_ref().and_then(|blob| Some((blob.of.as_deref()?, &blob.name)));
             let is_there = reused.is_none_or(|(path, name)| {
@@ -149,32 +149,30 @@ impl SyncChange {
                 head: version.map(Box::new),
                 replaces,
             })
-        });
-        let mut chosen: Vec<Chosen> = chosen.collect();
+        }));
         // Conflict copies were added last, but a segment needs the order of paths.
         chosen.sort_by_key(|chosen| self.writes.get(chosen.write).map(|write| &write.file.path));
         chosen
     }
 
-    fn paths_of(&self, chosen: &[Chosen]) -> HashSet<&str> {
-        let writes = chosen.iter().filter_map(|chosen| self.writes.get(chosen.write));
-        writes.map(|write| write.file.path.as_str()).collect()
-    }
-
-    /// Whether the removal fits the mirror's state, and what is `written` beside it.
-    fn fits(&self, index: usize, documents: &HeadDocuments, written: &HashSet<&str>) -> bool {
-        let Some(remove) = self.removes.get(index) else {
-            return false;
+    /// The removals that fit the mirror's state, and what is written beside them, by index.
+    fn fitting(&self, documents: &HeadDocuments, chosen: &[Chosen]) -> Vec<usize> {
+        let paths = chosen.iter().filter_map(|chosen| self.writes.get(chosen.write)).map(|write| &write.file.path);
+        let beside: HashSet<&VaultPath> = self.removes.iter().filter_map(|remove| remove.beside.as_ref()).collect();
+        let written: HashSet<&VaultPath> = paths.filter(|path| beside.contains(path)).collect();
+        let fits = |remove: &Remove| {
+            let version = newest(documents, &remove.path).map(|head| head.sha256);
+            remove.beside.as_ref().is_none_or(|beside| written.contains(beside))
+                && decide(remove.ancestor, None, version) == Action::Push
         };
-        if remove.beside.as_ref().is_some_and(|beside| !written.contains(beside.as_str())) {
-            return false;
-        }
-        let version = newest(documents, &remove.path).map(|head| head.sha256);
-        decide(remove.ancestor, None, version) == Action::Push
+        self.removes.iter().enumerate().filter(|(_, remove)| fits(remove)).map(|(index, _)| index).collect()
     }
 
     /// Segments of the chosen writes; reused from the last attempt if it chose the same.
-    async fn build(&self, chosen: &Arc<Vec<Chosen>>) -> Result<Indexed, SyncError> {
+    async fn build(
+        &self,
+        chosen: &Arc<Vec<Chosen>>,
+    ) -> Result<(Vec<NewSegment>, Arc<Vec<Result<WrittenDocument, Reason>>>), SyncError> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(last) = last.filter(|last| last.chosen == *chosen) {
             return Ok((last.segments.clone(), last.results.clone()));
@@ -193,7 +191,7 @@ impl SyncChange {
         let mut segments = lane.end().await?;
         let (last, results) = indexed?;
         segments.extend(last);
-        Ok((segments, results))
+        Ok((segments, Arc::new(results)))
     }
 
     fn derived(&self, attempt: &SyncAttempt, documents: &HeadDocuments, mut totals: Totals) -> Option<Derived> {

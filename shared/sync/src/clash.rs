@@ -47,7 +47,7 @@ pub(crate) fn find(items: &[Item], contents: &Contents, folder: &Folder) -> Clas
     if !after.contains(&Prospect::Comes) {
         return clashes;
     }
-    let at = |path: &str| items.binary_search_by(|item| item.path.as_str().cmp(path)).ok();
+    let at = |path: &str| items.binary_search_by(|item| (*item.path).cmp(path)).ok();
     let becomes = |index: usize| after.get(index).copied().unwrap_or(Prospect::Other);
     let mut stands = HashSet::new();
     // Another spelling of a path from the mirror, where the file system may not distinguish the two: the disk decides.
@@ -65,7 +65,7 @@ pub(crate) fn find(items: &[Item], contents: &Contents, folder: &Folder) -> Clas
             folded.entry(above.to_lowercase()).or_insert(above);
         }
         let below = format!("{}/", item.path);
-        let start = items.partition_point(|item| item.path < below);
+        let start = items.partition_point(|item| *item.path < *below);
         let mut below = items.iter().enumerate().skip(start).take_while(|(_, item)| item.path.starts_with(&below));
         if below.any(|(below, _)| becomes(below) != Prospect::Other) {
             clashes.displaced.insert(index);
@@ -74,7 +74,7 @@ pub(crate) fn find(items: &[Item], contents: &Contents, folder: &Folder) -> Clas
     let files: HashMap<String, usize> = coming().map(|(index, item)| (item.path.to_lowercase(), index)).collect();
     let mut last = "";
     for (index, item) in items.iter().enumerate().filter(|(index, _)| becomes(*index) == Prospect::Stays) {
-        let comes = folded.get(&item.path.to_lowercase()).filter(|comes| **comes != item.path);
+        let comes = folded.get(&item.path.to_lowercase()).filter(|comes| ***comes != *item.path);
         if comes.is_some_and(|comes| folder.stamp(comes).is_some()) {
             stands.insert(index);
         }
@@ -85,8 +85,8 @@ pub(crate) fn find(items: &[Item], contents: &Contents, folder: &Folder) -> Clas
         last = parent;
         for above in folders_of(&item.path) {
             let file = files.get(&above.to_lowercase()).and_then(|file| Some((*file, items.get(*file)?)));
-            if let Some((file, item)) = file.filter(|(_, item)| item.path != above && folder.has_folder(&item.path)) {
-                tracing::debug!(path = item.path, "a folder has the name in another case");
+            if let Some((file, item)) = file.filter(|(_, item)| *item.path != *above && folder.has_folder(&item.path)) {
+                tracing::debug!(path = &*item.path, "a folder has the name in another case");
                 clashes.displaced.insert(file);
             }
         }

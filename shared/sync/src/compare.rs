@@ -1,6 +1,7 @@
 //! Finds the folder's unchanged files, by size and time, and the mirror's versions. Pure.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use crate::decide::Version;
 use crate::head::Heads;
@@ -12,9 +13,9 @@ use crate::state::Entry;
 #[derive(Debug)]
 pub struct Item {
     /// The path.
-    pub path: String,
+    pub path: Arc<str>,
     /// The last version that was equal on both sides.
-    pub entry: Option<Entry>,
+    pub entry: Option<Arc<Entry>>,
     /// The folder's version, if the mirror had it once and the folder has not been changed since.
     pub past: Version,
     /// The folder's version.
@@ -47,7 +48,7 @@ impl Item {
 
 /// Compares a scan with the `entries` of the last sync and with the mirror. With `checksum` every file must be read.
 /// Returns all paths in order.
-pub fn compare(scan: Scan, entries: Vec<Entry>, heads: &Heads, tree: Tree, checksum: bool) -> Vec<Item> {
+pub fn compare(scan: Scan, entries: Vec<Arc<Entry>>, heads: &Heads, tree: Tree, checksum: bool) -> Vec<Item> {
     let Scan { files, unknown, ignored, .. } = scan;
     let is_ignored = |path: &str| tree == Tree::Vault && ignored.exclude(path);
     let is_unknown = |path: &str| unknown.holds(path) || is_ignored(path);
@@ -55,13 +56,13 @@ pub fn compare(scan: Scan, entries: Vec<Entry>, heads: &Heads, tree: Tree, check
     for item in &mut items {
         item.head = heads.version(&item.path, item.ancestor());
     }
-    let is_new = |path: &str| items.binary_search_by(|item| item.path.as_str().cmp(path)).is_err();
+    let is_new = |path: &str| items.binary_search_by(|item| (*item.path).cmp(path)).is_err();
     let only_head = heads.documents.iter().filter(|(path, _)| tree.class_of(path).is_some() && is_new(path));
     let only_head: Vec<Item> = only_head
         .filter_map(|(path, documents)| {
             let head = Some(documents.first()?.sha256);
             let found = if is_unknown(path) { InFolder::Unknown } else { InFolder::Nothing };
-            Some(Item { path: path.clone(), entry: None, past: None, found, head, is_ignored: false })
+            Some(Item { path: path.as_str().into(), entry: None, past: None, found, head, is_ignored: false })
         })
         .collect();
     items.extend(only_head);
@@ -87,7 +88,7 @@ pub fn prefer_folder(items: &mut [Item]) {
 /// The paths of the folder and of the last sync, in order.
 fn in_folder(
     files: Vec<File>,
-    entries: Vec<Entry>,
+    entries: Vec<Arc<Entry>>,
     is_unknown: impl Fn(&str) -> bool,
     tree: Tree,
     checksum: bool,
@@ -110,8 +111,8 @@ fn in_folder(
             (None, _) => InFolder::Nothing,
         };
         let path = match (&found, &entry) {
-            (InFolder::Same(file) | InFolder::Touched(file), _) => file.path.as_str().to_owned(),
-            (_, Some(entry)) => entry.path.clone(),
+            (InFolder::Same(file) | InFolder::Touched(file), _) => file.path.shared(),
+            (_, Some(entry)) => entry.path.as_str().into(),
             (_, None) => continue,
         };
         items.push(Item { path, entry, past: None, found, head: None, is_ignored: false });

@@ -88,6 +88,7 @@ pub async fn export(
         progress,
     };
     for (segment, entry) in snapshot.segments().iter().enumerate() {
+        snapshot.open(|other, _| other == segment).await?;
         for (part, documents) in entry.layout.record_pages()? {
             let done = &mut |record: atlas_segment::Record, result| match result {
                 Ok(_) => {

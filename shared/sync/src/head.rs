@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use atlas_mirror::manifest::SegmentEntry;
 use atlas_mirror::{MirrorError, SegmentId, Snapshot};
-use atlas_segment::{Kind, Part, PartRef, Record};
+use atlas_segment::{Kind, Layout, Part, PartRef, Record};
 use bytes::Bytes;
 
 use crate::decide::Version;
@@ -82,7 +82,7 @@ impl Heads {
 pub async fn all(snapshot: &Snapshot) -> Result<HeadDocuments, SyncError> {
     let mut found = HeadDocuments::new();
     for segment in 0..snapshot.segments().len() {
-        load(snapshot, &segment_pages(snapshot, segment)?, |_, _| true, &mut found).await?;
+        load(snapshot, &segment_pages(snapshot, segment).await?, |_, _| true, &mut found).await?;
     }
     Ok(found)
 }
@@ -94,7 +94,7 @@ pub async fn all(snapshot: &Snapshot) -> Result<HeadDocuments, SyncError> {
 pub async fn at(snapshot: &Snapshot, paths: &[&str]) -> Result<HeadDocuments, SyncError> {
     let asked = |_: u32, record: &Record| paths.binary_search_by(|asked| (*asked).cmp(&record.path)).is_ok();
     let mut found = HeadDocuments::new();
-    load(snapshot, &pages_of(snapshot, paths)?, asked, &mut found).await?;
+    load(snapshot, &pages_of(snapshot, paths).await?, asked, &mut found).await?;
     Ok(found)
 }
 
@@ -113,7 +113,7 @@ pub(crate) struct Located {
 pub(crate) async fn records(snapshot: &Snapshot, paths: &[&str]) -> Result<BTreeMap<String, Located>, SyncError> {
     let asked = |_: u32, record: &Record| paths.binary_search_by(|asked| (*asked).cmp(&record.path)).is_ok();
     let mut found = BTreeMap::new();
-    load_each(snapshot, &pages_of(snapshot, paths)?, asked, |record, entry, document| {
+    load_each(snapshot, &pages_of(snapshot, paths).await?, asked, |record, entry, document| {
         let (generation, replaces) = (entry.written_at(&record), entry.replaced_by(&record));
         found.insert(record.path.clone(), Located { segment: entry.id, document, record, generation, replaces });
     })
@@ -131,7 +131,7 @@ pub(crate) async fn texts(
 ) -> Result<BTreeMap<String, (HeadDocument, Bytes)>, SyncError> {
     let mut found: BTreeMap<String, (usize, Record, HeadDocument)> = BTreeMap::new();
     let asked = |_: u32, record: &Record| paths.binary_search_by(|asked| (*asked).cmp(&record.path)).is_ok();
-    load_each(snapshot, &pages_of(snapshot, paths)?, asked, |record, entry, document| {
+    load_each(snapshot, &pages_of(snapshot, paths).await?, asked, |record, entry, document| {
         let segment = snapshot.segments().iter().position(|one| one.id == entry.id);
         let (path, head) = document_of(record.clone(), entry, document);
         if let Some(segment) = segment.filter(|_| record.blob.is_none()) {
@@ -175,23 +175,25 @@ pub(crate) async fn texts(
 /// Pages of records that may contain one of `paths`, which are in order.
 ///
 /// # Errors
-/// When a segment has no records.
-pub(crate) fn pages_of(snapshot: &Snapshot, paths: &[&str]) -> Result<Vec<Page>, SyncError> {
+/// When a segment has no records, or the store fails.
+pub(crate) async fn pages_of(snapshot: &Snapshot, paths: &[&str]) -> Result<Vec<Page>, SyncError> {
+    snapshot.open(|_, entry| paths_within(&entry.layout, paths).next().is_some()).await?;
     let mut pages: Vec<Page> = Vec::new();
     for (segment, entry) in snapshot.segments().iter().enumerate() {
-        let layout = &entry.layout;
-        let start = paths.partition_point(|path| **path < *layout.first);
-        let inside = paths.iter().skip(start).take_while(|path| layout.may_hold(path));
-        for path in inside {
-            let Some((part, first)) = layout.record_page(path)? else {
-                continue;
-            };
+        for path in paths_within(&entry.layout, paths) {
+            let Some((part, first)) = entry.layout.record_page(path)? else { continue };
             if pages.last().is_none_or(|last| last.segment != segment || last.part != part) {
                 pages.push(Page { segment, part, documents: first..u32::MAX });
             }
         }
     }
     Ok(pages)
+}
+
+/// Those of `paths`, which are in order, that a segment may hold.
+fn paths_within<'a>(layout: &Layout, paths: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
+    let start = paths.partition_point(|path| **path < *layout.first);
+    paths.iter().skip(start).take_while(|path| layout.may_hold(path)).copied()
 }
 
 /// The paths that differ between `after` and `before`, its ancestor: new documents, and removed ones. Also some that
@@ -205,7 +207,7 @@ pub async fn changed(before: &Snapshot, after: &Snapshot) -> Result<HeadDocument
     for (segment, entry) in before.segments().iter().enumerate() {
         match after.manifest().segment(entry.id) {
             // All its live documents; those that still exist are found in another segment.
-            None => load(before, &segment_pages(before, segment)?, |_, _| true, &mut gone).await?,
+            None => load(before, &segment_pages(before, segment).await?, |_, _| true, &mut gone).await?,
             Some((_, same)) if same.deleted == entry.deleted => {}
             Some((index, _)) => {
                 let dead = after.deleted(index).await?;
@@ -214,14 +216,14 @@ pub async fn changed(before: &Snapshot, after: &Snapshot) -> Result<HeadDocument
                     let next = sorted.partition_point(|one| *one < page.documents.start);
                     sorted.get(next).is_some_and(|one| *one < page.documents.end)
                 };
-                let pages: Vec<Page> = segment_pages(before, segment)?.into_iter().filter(has_dead).collect();
+                let pages: Vec<Page> = segment_pages(before, segment).await?.into_iter().filter(has_dead).collect();
                 load(before, &pages, |document, _| dead.contains(document), &mut gone).await?;
             }
         }
     }
     for (segment, entry) in after.segments().iter().enumerate() {
         if !is_in(before, entry.id) {
-            load(after, &segment_pages(after, segment)?, |_, _| true, &mut found).await?;
+            load(after, &segment_pages(after, segment).await?, |_, _| true, &mut found).await?;
         }
     }
     for path in gone.into_keys() {
@@ -235,8 +237,9 @@ pub(crate) fn contents(documents: &HeadDocuments) -> HashSet<[u8; 32]> {
     documents.values().flatten().map(|document| document.sha256).collect()
 }
 
-fn segment_pages(snapshot: &Snapshot, segment: usize) -> Result<Vec<Page>, SyncError> {
+async fn segment_pages(snapshot: &Snapshot, segment: usize) -> Result<Vec<Page>, SyncError> {
     let Some(entry) = snapshot.segments().get(segment) else { return Ok(Vec::new()) };
+    snapshot.open(|other, _| other == segment).await?;
     let pages = entry.layout.record_pages()?.into_iter();
     Ok(pages.map(|(part, documents)| Page { segment, part, documents }).collect())
 }

@@ -34,26 +34,29 @@ pub(crate) fn build(
     mut full: impl FnMut(Builder) -> Result<(), SyncError>,
 ) -> Result<Indexed, SyncError> {
     let Indexing { folder, writes, chosen, code, full_bytes, progress } = *indexing;
-    let jobs: Vec<(&Chosen, &Write)> = chosen.iter().filter_map(|one| Some((one, &**writes.get(one.write)?))).collect();
-    progress.begin(Phase::Index, Some(jobs.iter().map(|(_, write)| write.file.stamp.size).sum()));
+    let write_of = |chosen: &Chosen| writes.get(chosen.write).map(|write| &**write);
+    let size_of = |chosen: &Chosen| write_of(chosen).map_or(0, |write| write.file.stamp.size);
+    progress.begin(Phase::Index, Some(chosen.iter().map(size_of).sum()));
     let mut segments = SegmentsBuilder::of(full_bytes);
-    let mut results = Vec::with_capacity(jobs.len());
+    let mut results = Vec::with_capacity(chosen.len());
     readahead::in_order(
-        &jobs,
-        |(_, write)| write.file.stamp.size <= SMALL,
-        |(chosen, write)| {
+        chosen,
+        |chosen| size_of(chosen) <= SMALL,
+        |chosen| {
+            let write = write_of(chosen).ok_or(Reason::Overtaken)?;
             let read = ReadWrite::of(folder, write)?;
             Ok(if chosen.head.as_deref() == Some(&read.known.sha256) { read } else { read.parsed(write, code) })
         },
-        |(chosen, write), source| {
-            progress.advance(write.file.stamp.size);
-            let mut source = match source {
-                Ok(source) => source,
-                Err(reason) => {
-                    results.push(Err(reason));
-                    return Ok(());
-                }
-            };
+        |chosen, source| {
+            progress.advance(size_of(chosen));
+            let (mut source, write) =
+                match source.and_then(|source| Ok((source, write_of(chosen).ok_or(Reason::Overtaken)?))) {
+                    Ok(read) => read,
+                    Err(reason) => {
+                        results.push(Err(reason));
+                        return Ok(());
+                    }
+                };
             let known = source.known;
             let Some(parsed) = source.parsed.take() else {
                 results.push(Ok(WrittenDocument { known, equal: true }));

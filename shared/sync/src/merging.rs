@@ -112,7 +112,7 @@ fn candidates(plan: &SyncPlan) -> Vec<Candidate> {
         let is_mergeable = is_text && !write.file.is_link && is_small(known.stamp.size) && is_small(theirs.bytes);
         is_mergeable.then(|| Candidate {
             index,
-            path: path.path.clone(),
+            path: path.path.to_string(),
             ancestor: entry.sha256,
             file: write.file.clone(),
             known,

@@ -1,6 +1,7 @@
 //! The outcome of a sync: what the plan achieved, and so what is equal on both sides now.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -75,36 +76,37 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     /// The contents that are equal on both sides now, or were last; times from `trusted_ns` on are not trusted.
-    pub(crate) fn entries(self, trusted_ns: i64) -> Vec<Entry> {
+    pub(crate) fn entries(self, trusted_ns: i64) -> Vec<Arc<Entry>> {
         let Self { plan, pulled, written, removed, copies, merged, .. } = self;
         let entry = |path: String, known: Fingerprint| {
             let Fingerprint { stamp, sha256, kind } = known;
             let mtime_ns = (stamp.mtime_ns < trusted_ns).then_some(stamp.mtime_ns);
-            Entry { path, sha256, kind, size: stamp.size, mtime_ns }
+            Arc::new(Entry { path, sha256, kind, size: stamp.size, mtime_ns })
         };
         let of_path = |(index, PathPlan { path, entry: last, action, .. }): (usize, PathPlan)| match action {
             PathAction::Gone => None,
-            PathAction::Keep(known) => Some(entry(path, *known)),
+            PathAction::Keep(known) => Some(entry(path.to_string(), *known)),
             PathAction::Leave => last,
             PathAction::Remove(_) | PathAction::Displace if removed.contains(&index) => None,
             PathAction::Remove(_) | PathAction::Displace => last,
             PathAction::Write(_) | PathAction::Conflict(_) => match at(&written, index) {
-                Some(known) => Some(entry(path, *known)),
+                Some(known) => Some(entry(path.to_string(), *known)),
                 None => last,
             },
             PathAction::Merge(_) => match merged.get(&index) {
-                Some(Some(known)) => Some(entry(path, *known)),
+                Some(Some(known)) => Some(entry(path.to_string(), *known)),
                 // The next sync merges again, from the same ancestor.
                 _ => last,
             },
             PathAction::Pull(_) => match pulled.get(&index) {
-                Some(pulled) => pulled.map(|known| entry(path, known)),
+                Some(pulled) => pulled.map(|known| entry(path.to_string(), known)),
                 // The next sync reads it: its size and time may hide a change.
-                None => last.map(|entry| Entry { mtime_ns: None, ..entry }),
+                None => last.map(|entry| Arc::new(Entry { mtime_ns: None, ..Arc::unwrap_or_clone(entry) })),
             },
         };
-        // Large folders have many paths: the entries take the memory of the plan.
-        let mut entries: Vec<Entry> = plan.paths.into_iter().enumerate().filter_map(of_path).collect();
+        // Large folders have many paths: the entries take the memory of the plan, and give back what they do not need.
+        let mut entries: Vec<Arc<Entry>> = plan.paths.into_iter().enumerate().filter_map(of_path).collect();
+        entries.shrink_to_fit();
         entries.extend(copies.into_iter().map(|(path, known)| entry(path, known)));
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         entries
@@ -167,7 +169,7 @@ fn at(written: &[(usize, Fingerprint)], index: usize) -> Option<&Fingerprint> {
 fn on_both_sides(path: &PathPlan) -> Vec<Changed> {
     let PathAction::Merge(merge) = &path.action else { return Vec::new() };
     let modified_ms = merge.merged.file.stamp.modified_ms();
-    let on = |side| changed(path.path.clone(), side, ChangeKind::Changed, Some(modified_ms));
+    let on = |side| changed(path.path.to_string(), side, ChangeKind::Changed, Some(modified_ms));
     vec![on(Side::Mirror), on(Side::Folder)]
 }
 
@@ -188,11 +190,11 @@ pub(crate) fn planned(plan: &SyncPlan) -> Vec<Changed> {
 
 fn written(path: &PathPlan, write: &Write) -> Changed {
     let modified_ms = write.file.stamp.modified_ms();
-    changed(path.path.clone(), Side::Mirror, ChangeKind::of(path.head.is_some()), Some(modified_ms))
+    changed(path.path.to_string(), Side::Mirror, ChangeKind::of(path.head.is_some()), Some(modified_ms))
 }
 
 fn removed(path: &PathPlan) -> Changed {
-    changed(path.path.clone(), Side::Mirror, ChangeKind::Removed, None)
+    changed(path.path.to_string(), Side::Mirror, ChangeKind::Removed, None)
 }
 
 fn pulled(plan: &SyncPlan, path: &PathPlan, expected: ExpectedTarget) -> Changed {
@@ -201,7 +203,7 @@ fn pulled(plan: &SyncPlan, path: &PathPlan, expected: ExpectedTarget) -> Changed
         Some(_) => ChangeKind::of(expected != ExpectedTarget::Nothing),
     };
     let document = path.head.and(plan.heads.document(&path.path));
-    changed(path.path.clone(), Side::Folder, how, document.map(|document| document.modified_ms))
+    changed(path.path.to_string(), Side::Folder, how, document.map(|document| document.modified_ms))
 }
 
 fn changed(path: String, side: Side, how: ChangeKind, modified_ms: Option<i64>) -> Changed {

@@ -56,8 +56,8 @@ pub(crate) async fn recall(
         let may_be_old = until.is_none_or(|until| was_killed && until != sha256 && item.head != Some(until));
         if let Some(document) = heads.document(&item.path).filter(|_| differs && may_be_old && !moved.contains(&sha256))
         {
-            rivals.add_before(document, document.generation, item.path.clone(), Sought { sha256, until });
-            found.insert(item.path.clone(), *index);
+            rivals.add_before(document, document.generation, item.path.to_string(), Sought { sha256, until });
+            found.insert(item.path.to_string(), *index);
         }
     }
     for path in generations_with(mirror, rivals).await?.into_values().flatten() {

@@ -96,11 +96,11 @@ pub(crate) fn planned(plan: &SyncPlan) -> (Changes, Vec<Conflicted>) {
     plan.pulls().for_each(|(_, path, pull)| *count(&mut changes, pull.expected, path.head) += 1);
     let conflicts = plan.conflicts().map(|(_, path, _)| (path.path.clone(), false));
     let displaced = plan.displaced().map(|(_, path)| (path.path.clone(), true));
-    let in_the_way = plan.in_the_way.iter().map(|clash| (clash.file.path.as_str().to_owned(), true));
+    let in_the_way = plan.in_the_way.iter().map(|clash| (clash.file.path.shared(), true));
     let all = conflicts.chain(displaced).chain(in_the_way);
-    let conflicted = |(path, is_folder): (String, bool)| {
-        let why = plan.overlaps.get(&path).cloned();
-        Conflicted { path, copy: None, is_folder, why }
+    let conflicted = |(path, is_folder): (Arc<str>, bool)| {
+        let why = plan.overlaps.get(&*path).cloned();
+        Conflicted { path: path.to_string(), copy: None, is_folder, why }
     };
     changes.changed += plan.merges().count() as u64;
     (changes, all.map(conflicted).collect())
@@ -188,7 +188,7 @@ impl Puller<'_> {
                 }
             };
             let time = if is_displaced { everywhere(*time) } else { time.to_zoned(self.time_zone.clone()) };
-            jobs.insert(path.path.clone(), Job::Copy { head, on_disk, author: author.clone(), time });
+            jobs.insert(path.path.to_string(), Job::Copy { head, on_disk, author: author.clone(), time });
         }
         Ok(())
     }
@@ -201,7 +201,7 @@ impl Puller<'_> {
         pulled: &mut Pulled,
     ) -> Result<BTreeMap<String, String>, SyncError> {
         let paths: Vec<&str> = jobs.keys().map(String::as_str).collect();
-        let pages = head::pages_of(self.snapshot, &paths)?;
+        let pages = head::pages_of(self.snapshot, &paths).await?;
         let jobs = Arc::new(jobs);
         let copies: Arc<Mutex<BTreeMap<String, String>>> = Arc::default();
         let place = {
@@ -263,13 +263,13 @@ impl Puller<'_> {
         let conflicts = plan.conflicts().map(|(index, path, _)| (index, path, false));
         let displaced = plan.displaced().map(|(index, path)| (index, path, true));
         for (index, path, is_folder) in conflicts.chain(displaced) {
-            let copy = copies.get(&path.path).cloned();
+            let copy = copies.get(&*path.path).cloned();
             match self.found_copy(copy.as_ref(), pulled).await? {
                 Some(found) => drop(pulled.copies.insert(index, found)),
                 None => pulled.waiting += u64::from(is_folder),
             }
-            let why = plan.overlaps.get(&path.path).cloned();
-            pulled.conflicts.push(Conflicted { path: path.path.clone(), copy, is_folder, why });
+            let why = plan.overlaps.get(&*path.path).cloned();
+            pulled.conflicts.push(Conflicted { path: path.path.to_string(), copy, is_folder, why });
         }
         Ok(())
     }
@@ -296,7 +296,7 @@ impl Puller<'_> {
 fn own_jobs(plan: &SyncPlan) -> BTreeMap<String, Job> {
     let job = |(index, path, pull): (usize, &PathPlan, &Pull)| {
         let (on_disk, expected) = (pull.on_disk.clone(), pull.expected);
-        Some((path.path.clone(), Job::Own { path: index, head: path.head?, on_disk, expected }))
+        Some((path.path.to_string(), Job::Own { path: index, head: path.head?, on_disk, expected }))
     };
     plan.pulls().filter_map(job).collect()
 }

@@ -70,12 +70,18 @@ enum Origin {
 
 impl CommitInput {
     fn of(plan: &SyncPlan, pulled: &Pulled) -> Self {
-        let mut wanted = Self::default();
+        let (writes, removes) = (plan.writes().count(), plan.removes().count());
+        let mut wanted = Self {
+            writes: Vec::with_capacity(writes),
+            written: Vec::with_capacity(writes),
+            removes: Vec::with_capacity(removes),
+            removed: Vec::with_capacity(removes),
+        };
         for (index, write) in plan.writes() {
             wanted.write(Origin::Path(index), write.clone());
         }
         for (index, path, ancestor) in plan.removes() {
-            wanted.remove(index, path.path.clone(), ancestor);
+            wanted.remove(index, path.path.to_string(), ancestor);
         }
         // The folder has both versions of a conflict now, and the mirror gets both.
         for (index, _, write) in plan.conflicts().filter(|(index, ..)| pulled.copies.contains_key(index)) {
@@ -91,7 +97,7 @@ impl CommitInput {
             wanted.removed.push(None);
         }
         for (index, path) in plan.displaced().filter(|(index, _)| pulled.copies.contains_key(index)) {
-            wanted.remove(index, path.path.clone(), path.head);
+            wanted.remove(index, path.path.to_string(), path.head);
         }
         let mut copies = BTreeSet::new();
         for (file, known) in pulled.copies.values().flatten() {
@@ -145,7 +151,7 @@ pub(crate) async fn push(
     let committing = Committing { mirror, session, options, parent, progress };
     let committed = committing.commit(writes.clone(), removes, options.message.clone(), head.as_ref()).await?;
     let attempt = attempt_of(&committed);
-    let mut pushed = Pushed::default();
+    let mut pushed = Pushed { written: Vec::with_capacity(writes.len()), ..Pushed::default() };
     let mut aside = 0;
     let mut done = vec![false; writes.len()];
     let mut is_done = |index: usize| done.get_mut(index).into_iter().for_each(|done| *done = true);
@@ -199,7 +205,7 @@ pub(crate) async fn push(
 /// A file that the mirror changed during the sync, by its index.
 fn overtaken(plan: &SyncPlan, index: usize) -> Skipped {
     let path = plan.paths.get(index).map(|path| path.path.clone()).unwrap_or_default();
-    Skipped { path, reason: Reason::Overtaken }
+    Skipped { path: path.to_string(), reason: Reason::Overtaken }
 }
 
 /// Commits the merges whose versions are both in the mirror now, and adds the new generation to `pushed`. Returns the merged paths by their
@@ -222,7 +228,7 @@ pub(crate) async fn push_merges(
         beside: Some(merge.file.path.clone()),
     };
     let removes: Vec<Remove> = ready.iter().map(|(_, _, merge)| remove(merge)).collect();
-    let message = merging::message(ready.iter().map(|(_, path, merge)| (path.path.as_str(), *merge)));
+    let message = merging::message(ready.iter().map(|(_, path, merge)| (&*path.path, *merge)));
     let parent = Parent { manifest: Some(head.hash()), uploads: None };
     let committing = Committing { mirror, session, options, parent, progress };
     let committed = committing.commit(Arc::new(writes), removes, Some(message), Some(&head)).await?;

@@ -39,7 +39,7 @@ struct Files<'a> {
     folder: Arc<Folder>,
     tree: Tree,
     /// All of the folder's files at a generation, by path, if known.
-    settled: Option<(u64, &'a [Entry])>,
+    settled: Option<(u64, &'a [Arc<Entry>])>,
     paths: HashMap<[u8; 32], Vec<String>>,
     /// Lost files that the folder has changed since.
     changed: Mutex<HashSet<String>>,
@@ -70,7 +70,7 @@ impl ContentSource for Files<'_> {
 }
 
 /// The entries of the last sync, if the mirror had no other files then, and is still the same.
-async fn settled<'a>(mirror: &Mirror, session: &'a Session) -> Result<Option<(u64, &'a [Entry])>, SyncError> {
+async fn settled<'a>(mirror: &Mirror, session: &'a Session) -> Result<Option<(u64, &'a [Arc<Entry>])>, SyncError> {
     let Some(before) = session.before.as_ref().filter(|before| before.settled) else { return Ok(None) };
     match mirror.at(before.seen.generation).await.map_err(SyncError::from) {
         Ok(found) => {
@@ -168,11 +168,11 @@ pub(crate) async fn last_common(mirror: &Mirror, session: &Session, head: Option
 
 /// The ancestors for a mirror that was repaired since. Lost files have none. A version of generation `common` or
 /// earlier is an ancestor of the folder's. A later version is none, since it may come from another folder's old files.
-pub(crate) fn ancestors(entries: Vec<Entry>, heads: &Heads, common: u64) -> Vec<Entry> {
-    let ancestor = |entry: Entry| match heads.document(&entry.path) {
+pub(crate) fn ancestors(entries: Vec<Arc<Entry>>, heads: &Heads, common: u64) -> Vec<Arc<Entry>> {
+    let ancestor = |entry: Arc<Entry>| match heads.document(&entry.path) {
         Some(document) if document.sha256 == entry.sha256 => Some(entry),
         Some(document) if document.generation <= common => {
-            Some(Entry { sha256: document.sha256, mtime_ns: None, ..entry })
+            Some(Arc::new(Entry { sha256: document.sha256, mtime_ns: None, ..Arc::unwrap_or_clone(entry) }))
         }
         _ => None,
     };

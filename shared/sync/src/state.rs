@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Cursor, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use atlas_segment::Kind;
 use bincode::{Decode, Encode};
@@ -59,8 +60,8 @@ pub struct State {
     pub losses: Vec<Loss>,
     /// Files that vanished from the mirror recently.
     pub head_losses: Vec<Loss>,
-    /// The equal files, by path.
-    pub entries: Vec<Entry>,
+    /// The equal files, by path. A sync shares those that stay with the state before.
+    pub entries: Vec<Arc<Entry>>,
     /// Generations seen earlier, the oldest first, and the older the sparser. They show how far a damaged mirror still
     /// has the same history.
     pub earlier: Vec<SeenGeneration>,

@@ -313,7 +313,7 @@ async fn planned(
     past: Option<&Mirror>,
     session: &Session,
     scan: scan::Scan,
-    entries: Vec<Entry>,
+    entries: Vec<Arc<Entry>>,
     heads: Heads,
     options: &SyncOptions,
     progress: &Arc<dyn Progress>,
@@ -380,7 +380,7 @@ fn remember(
     outcome: Outcome,
     after: &Snapshot,
     vanished: Vanished,
-) -> Result<Vec<Entry>, SyncError> {
+) -> Result<Vec<Arc<Entry>>, SyncError> {
     let time_ms = options.began.as_millisecond();
     let losses = |wanted: Side| -> Vec<Loss> {
         let lost = vanished.iter().filter(|(side, _)| *side == wanted).map(|(_, lost)| outcome.carried_over(lost));

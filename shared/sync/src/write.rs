@@ -15,8 +15,8 @@ pub(crate) const SMALL: u64 = 1 << 20;
 #[derive(Clone, Debug)]
 pub(crate) struct Write {
     pub(crate) file: File,
-    /// The last version that was equal on both sides.
-    pub(crate) ancestor: Version,
+    /// The last version that was equal on both sides. Boxed, since a new file has none.
+    ancestor: Option<Box<[u8; 32]>>,
     /// What was read of it, once it was read. Boxed, since most of a large folder's new files are not read before they
     /// are indexed.
     read: Option<Box<ReadFile>>,
@@ -59,8 +59,13 @@ impl Content {
 }
 
 impl Write {
-    pub(crate) const fn new(file: File, ancestor: Version) -> Self {
-        Self { file, ancestor, read: None, blob: None, may_be_there: false }
+    pub(crate) fn new(file: File, ancestor: Version) -> Self {
+        Self { file, ancestor: ancestor.map(Box::new), read: None, blob: None, may_be_there: false }
+    }
+
+    /// The last version that was equal on both sides.
+    pub(crate) fn ancestor(&self) -> Version {
+        self.ancestor.as_deref().copied()
     }
 
     /// The same write, of a file whose content is known, and the text if it is in memory.

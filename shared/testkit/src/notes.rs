@@ -251,6 +251,7 @@ async fn live(
     other: PartRef,
 ) -> Result<(Vec<(u32, Record)>, Arc<Part>), MirrorError> {
     let fault = |error| snapshot.fault(segment, error);
+    snapshot.open(|other, _| other == segment).await?;
     let pages = snapshot.segments()[segment].layout.record_pages().map_err(fault)?;
     let mut wants = vec![(segment, other)];
     wants.extend(pages.iter().map(|(part, _)| (segment, part.clone())));
@@ -275,7 +276,8 @@ async fn delete(
     let mut newest = 0;
     let mut dead: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
     for path in paths {
-        for (segment, entry) in head.segments().iter().enumerate().filter(|(_, entry)| entry.layout.may_hold(path)) {
+        head.open_for(&[path]).await?;
+        for (segment, entry) in head.segments().iter().enumerate() {
             let fault = |error| head.fault(segment, error);
             let Some((part, first)) = entry.layout.record_page(path).map_err(fault)? else { continue };
             let parts = head.load(&[(segment, part)]).await?;

@@ -4,7 +4,7 @@
 //! # Layout
 //! - `matching`: pages of lines, each a `page` under way; `plan`: what the index is asked for a pattern; `regions`: the
 //!   text to look at; `pattern`: what matches there
-//! - `ranking`: pages of notes; `scores`: how they rank; `ranked`: the best of them in order; `closer`: how the best do; `anchors`: what links say of them; `expression`: what words are looked for; `properties`: conditions on these; `lists`: what the
+//! - `ranking`: pages of notes; `scores`: how they rank; `merge`: lists of documents, merged; `ranked`: the best of them in order; `closer`: how the best do; `anchors`: what links say of them; `expression`: what words are looked for; [`expansion`]: all their spellings; `properties`: conditions on these; `lists`: what the
 //!   index has of them; `language`: which words have one stem; `snippet`: what is shown of a note; `sieve`: which words of its text are looked up
 //! - `meaning`: the vector of a query; `nearest`: the passages near it, by `clustered` where all are too many, and `near`, what comes into question; `fused`: notes by words and meaning; `chunks`: passages as results
 //! - `surroundings`: the lines beside one, and its page
@@ -17,6 +17,7 @@ pub(crate) mod closer;
 mod clustered;
 pub(crate) mod common_words;
 mod engine;
+pub mod expansion;
 pub(crate) mod expression;
 pub(crate) mod filter;
 pub mod find_similar;
@@ -26,6 +27,7 @@ mod lines;
 pub(crate) mod lists;
 mod matching;
 pub(crate) mod meaning;
+mod merge;
 pub(crate) mod near;
 pub(crate) mod nearest;
 mod page;

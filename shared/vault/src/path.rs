@@ -56,6 +56,12 @@ impl VaultPath {
         Ok(Self(path))
     }
 
+    /// The path, whose text is shared with this one.
+    #[must_use]
+    pub fn shared(&self) -> Arc<str> {
+        self.0.clone()
+    }
+
     /// The path as text.
     #[must_use]
     pub fn as_str(&self) -> &str {

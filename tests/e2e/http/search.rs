@@ -154,6 +154,7 @@ impl<'a> Searched<'a> {
         let deployment = Deployment::of(root).await;
         let head = deployment.mirror().head().await.unwrap();
         let mut texts = BTreeSet::new();
+        head.open_all().await.unwrap();
         for (segment, entry) in head.segments().iter().enumerate() {
             for (page, _) in entry.layout.record_pages().unwrap() {
                 let parts = head.load(&[(segment, page)]).await.unwrap();

@@ -12,7 +12,7 @@ use crate::support::deployment::demo;
 use crate::support::programs::{Place, Running, atlas, refusal_of, until};
 
 /// A program after the handshake.
-pub(super) struct Agent {
+pub(crate) struct Agent {
     running: Running,
     input: ChildStdin,
     lines: Lines<BufReader<ChildStdout>>,
@@ -20,7 +20,7 @@ pub(super) struct Agent {
 }
 
 impl Agent {
-    pub(super) fn start(command: &mut Command) -> Self {
+    pub(crate) fn start(command: &mut Command) -> Self {
         let mut running = Running(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
         let input = running.0.stdin.take().unwrap();
         let lines = BufReader::new(running.0.stdout.take().unwrap()).lines();
@@ -55,12 +55,12 @@ impl Agent {
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"))
     }
 
-    pub(super) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         self.ask("tools/call", &json!({ "name": tool, "arguments": arguments }))
     }
 
     /// Ends it as clients do, and returns its standard error, if that is piped.
-    pub(super) fn end(mut self) -> String {
+    pub(crate) fn end(mut self) -> String {
         drop(self.input);
         assert_eq!(self.lines.next().map(Result::unwrap), None, "something was said after the end");
         let mut told = String::new();

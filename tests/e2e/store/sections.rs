@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use atlas_mirror::{Options, Snapshot};
 use atlas_testkit::VaultBuilder;
 use serde_json::{Value, json};
 
 use crate::support::agent::listed;
 use crate::support::costs::MAX_WAVES;
 use crate::support::deployment::Deployment;
+use crate::support::publish::publish;
 use crate::support::reading::{arguments_of, reading};
 
 /// Those that return texts, or what only texts tell: where in a note its tags and links stand, and what links show.
@@ -68,7 +70,8 @@ const NEITHER: [&str; 10] = [
     "reset_vault_cache",
     "start_session",
 ];
-const NOTES: u64 = 300;
+/// Those that tell of the process, or of times.
+const OF_PROCESS: [&str; 4] = ["get_metrics", "health", "index_vault", "server_health"];
 
 /// `words` of a text that does not compress well.
 fn noise(n: u64, words: u64) -> String {
@@ -76,20 +79,20 @@ fn noise(n: u64, words: u64) -> String {
 }
 
 /// A vault of which two notes are long, and all others together.
-fn vault() -> VaultBuilder {
-    let vault = (0..NOTES).fold(VaultBuilder::new(), |vault, n| {
+fn vault(notes: u64) -> VaultBuilder {
+    let vault = (0..notes).fold(VaultBuilder::new(), |vault, n| {
         let words = if n == 7 { 20_000 } else { 900 };
         let text = format!(
             "---\nrank: {n}\ntags: [t{}]\n---\n# A\n[[n/{}]] [[gone]]\n- [ ] do it 📅 2026-02-01\n{}\n",
             n % 7,
-            (n * 7) % NOTES,
+            (n * 7) % notes,
             noise(n, words)
         );
         vault.note(&format!("n/{n}.md"), &text).file(&format!("n/{n}.canvas"), b"{}")
     });
     let settings = br#"{ "folder": "n" }"#;
     let bookmarks = br#"{ "items": [{ "type": "file", "path": "n/7.md" }] }"#;
-    let vault = vault.note("n/2026-01-02.md", &noise(NOTES, 20_000));
+    let vault = vault.note("n/2026-01-02.md", &noise(notes, 20_000));
     let vault = vault.file(".obsidian/plugins/quickadd/data.json", br#"{ "choices": [] }"#);
     vault.file(".obsidian/daily-notes.json", settings).file(".obsidian/bookmarks.json", bookmarks)
 }
@@ -141,7 +144,7 @@ fn named_calls() -> Vec<(&'static str, Value)> {
 
 #[tokio::test(start_paused = true)]
 async fn reading_tools_fetch_no_texts_but_those_that_they_return() {
-    let deployment = Deployment::of_vault(&vault()).await;
+    let deployment = Deployment::of_vault(&vault(300)).await;
     for (name, arguments) in calls() {
         let client = deployment.client();
         let body = json!({ "arguments": arguments });
@@ -157,6 +160,38 @@ async fn reading_tools_fetch_no_texts_but_those_that_they_return() {
         // Health looks for the last sync's word too, in the same wave.
         let more = if is_of_state { 2 } else { usize::from(name == "health") };
         assert!(warm.count() <= 1 + more, "{name}, warm:\n{warm}");
+    }
+}
+
+/// What answers say of the one commit, which differs between two mirrors.
+fn without_ids(answer: &Value, head: &Snapshot) -> String {
+    let manifest = head.manifest();
+    let ids = [head.hash().to_string(), manifest.nonce.to_string(), manifest.lineage.to_string()];
+    ids.iter().fold(answer.to_string(), |answer, id| answer.replace(id, "ID").replace(&id[..16], "ID"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_are_the_same_where_only_segments_say_where_their_pages_are() {
+    let vault = vault(30);
+    let (here, apart) = (Deployment::of_vault(&vault).await, Deployment::empty());
+    let without = || apart.mirror_with("main", Options { max_directories: 0, ..Options::default() });
+    publish(vault.root(), &without(), tempfile::tempdir().unwrap().path()).await;
+    let heads = (here.mirror().head().await.unwrap(), apart.mirror().head().await.unwrap());
+    assert!(heads.1.segments().iter().all(|entry| entry.layout.leaves_directories()));
+    let named = calls().into_iter().chain(OF_TEXTS.iter().filter_map(|name| {
+        let entry = reading().find(|entry| entry.info.name == *name)?;
+        Some((*name, arguments_of(entry, "n/7.md")))
+    }));
+    for (name, arguments) in named.filter(|(name, _)| !OF_PROCESS.contains(name)) {
+        let route = format!("/bridge/v1/tools/{name}/call");
+        let ask = async |deployment: &Deployment| {
+            let client = deployment.client();
+            let answer = client.post(&route, json!({ "arguments": arguments })).await.ok();
+            (answer, client.requests.take())
+        };
+        let ((expected, one), (answer, other)) = (ask(&here).await, ask(&apart).await);
+        assert_eq!(without_ids(&answer, &heads.1), without_ids(&expected, &heads.0), "{name}");
+        assert!(other.waves() <= one.waves() + 1, "{name}: a wave more for the directories\n{one}\n{other}");
     }
 }
 

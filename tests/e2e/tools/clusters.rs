@@ -260,10 +260,25 @@ async fn only_clusters_that_are_missing_or_damaged_are_done_without() {
     let by_words = world().ok("search", json!({ "query": query, "mode": "hybrid" })).await;
     assert_eq!(by_words["mode_used"], "text", "{by_words}");
     faults.heal();
-    let mut bytes = objects.get(&clusters).await.unwrap().bytes().await.unwrap().to_vec();
-    bytes[30] ^= 1;
-    objects.put(&clusters, bytes.into()).await.unwrap();
-    assert_eq!(found(&world(), &query, "").await, with);
+    let similar = json!({ "path": "3/0003.md", "limit": 5 });
+    let graph = json!({ "query": query, "final_top_k": 5 });
+    let told = async |world: World| {
+        (world.ok("find_similar", similar.clone()).await, world.ok("vault_graph_search", graph.clone()).await)
+    };
+    let expected = told(world()).await;
+    let bytes = objects.get(&clusters).await.unwrap().bytes().await.unwrap().to_vec();
+    let layout = opened(objects.clone()).head().await.unwrap().manifest().clusters.unwrap().layout;
+    let head = layout.head().range.start as usize;
+    // The head, all pages and lists, and lists alone.
+    for damaged in
+        [head..head + 1, layout.centroids().range.end as usize..bytes.len(), bytes.len() / 4 * 3..bytes.len()]
+    {
+        let mut bytes = bytes.clone();
+        bytes[damaged].iter_mut().for_each(|byte| *byte ^= 1);
+        objects.put(&clusters, bytes.into()).await.unwrap();
+        assert_eq!(found(&world(), &query, "").await, with);
+        assert_eq!(told(world()).await, expected);
+    }
 }
 
 #[tokio::test]

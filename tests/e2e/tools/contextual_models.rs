@@ -3,19 +3,23 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use atlas_embeddings::{EmbedError, EmbeddingModel, Purpose, Vector};
 use atlas_mirror::embedding::StoreModel;
+use atlas_mirror::{Mirror, Options, PartCache};
+use atlas_sync::SyncOptions;
 use atlas_testkit::VaultBuilder;
+use atlas_testkit::time::minute;
 use serde_json::{Value, json};
 
 use crate::support::deployment::{Client, settings};
 use crate::support::models::embedder;
 use crate::support::note_calls::create;
 use crate::support::programs::{Place, atlas, json_of, refusal_of};
+use crate::support::world::{World, atlas as in_process, caller};
 
 const LONG: Duration = Duration::from_secs(3600);
 const HARBOUR: &str = "Harbour\nThe harbour fills with boats.";
@@ -125,6 +129,62 @@ async fn what_was_computed_before_an_interruption_is_not_computed_again() {
     assert!(failure.is_some() && first.passages == 32 && first.waiting == 11, "{first:?}");
     let (rest, failure) = embedder.embed(&mirror, &embeddings, &runs(100), &()).await.unwrap();
     assert_eq!((failure, rest.passages, rest.waiting), (None, 11, 0));
+}
+
+/// The notes that have vectors, and those that wait.
+async fn embedded(mirror: &Mirror) -> (u32, u32) {
+    let head = mirror.head().await.unwrap();
+    let of = || head.segments().iter().filter_map(|entry| entry.vectors).map(|of| of.layout);
+    (of().map(|layout| layout.rows).sum(), of().map(|layout| layout.waiting).sum())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_without_networks_says_so_and_goes_on() {
+    let (vault, place) = (vault(), Place::new());
+    sync(&place, vault.root());
+    assert!(add(&place, &fixture()).output().unwrap().status.success());
+    let (rows, _) = embedded(&place.mirror()).await;
+    let options = Options { runs_networks: false, ..Options::default() };
+    let mirror = Mirror::open(place.open(), "main".parse().unwrap(), PartCache::new(0).into(), options).unwrap();
+    let world = World { atlas: in_process(mirror.clone(), &json!({})), caller: caller(&[]) };
+    for mode in ["text", "hybrid"] {
+        let found = world.ok("search", json!({ "query": "boats", "mode": mode })).await;
+        assert_eq!(
+            (&found["results"][0]["path"], &found["results"][1]),
+            (&json!("Harbour.md"), &Value::Null),
+            "{found}"
+        );
+    }
+    let found = world.ok("search", json!({ "query": "boats", "mode": "hybrid" })).await;
+    assert_eq!(found["mode_used"], "text", "{found}");
+    assert!(found["notice"].as_str().unwrap().contains("SEARCH=contextual"), "{found}");
+    for (name, arguments) in [
+        ("search", json!({ "query": "boats", "mode": "semantic" })),
+        ("search_semantic", json!({ "query": "boats" })),
+        ("vault_graph_search", json!({ "query": "boats" })),
+    ] {
+        let error = world.call(name, arguments).await.unwrap_err();
+        assert_eq!(error.reason(), "embedding_provider_error", "{name}");
+        assert!(error.message.contains("has a network, and this program is built without"), "{name}: {error:?}");
+    }
+    // What is embedded already needs no network.
+    let similar = world.ok("find_similar", json!({ "path": "Harbour.md" })).await;
+    assert_eq!(similar["items"].as_array().unwrap().len(), 2, "{similar}");
+    // A sync brings the notes; they wait for one that runs networks, which is told once.
+    vault.write("New.md", b"Les bateaux rentrent au port.\n");
+    let synced = async || {
+        let options = SyncOptions::new(vault.root().to_owned(), place.path("state"), "tests".to_owned(), minute(0));
+        atlas_sync::sync(&mirror, &options, Arc::new(())).await.unwrap()
+    };
+    let first = synced().await;
+    assert_eq!((first.embedded, first.embedding_waiting), (0, 1), "{first:?}");
+    assert!(first.embedding_failure.as_ref().unwrap().contains("SEARCH=contextual"), "{first:?}");
+    let (generation, again) = (mirror.head().await.unwrap().generation(), synced().await);
+    assert_eq!(mirror.head().await.unwrap().generation(), generation, "nothing is new: {again:?}");
+    assert_eq!(world.ok("search", json!({ "query": "bateaux" })).await["results"][0]["path"], "New.md");
+    assert!(embedded(&mirror).await.0 >= rows, "no vector is lost");
+    let with = sync(&place, vault.root());
+    assert_eq!((&with["embedded"], with.get("embedding_waiting")), (&json!(1), None), "{with}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,7 @@
 use atlas_segment::layout::Layout;
 
 use super::*;
+use atlas_segment::directories::Directories;
 
 fn layout(documents: u32) -> Layout {
     Layout {
@@ -13,8 +14,7 @@ fn layout(documents: u32) -> Layout {
         first: String::new(),
         last: String::new(),
         sections: Default::default(),
-        record_pages: Default::default(),
-        gram_pages: Default::default(),
+        directories: Directories::default().into(),
     }
 }
 
@@ -40,7 +40,7 @@ fn state() -> State {
     let ids = [(1, Tombstones::none()), (2, dead), (3, Tombstones::none())];
     let segments = ids.into_iter().map(|(id, deleted)| (Id::from_u128(id), deleted, None)).collect();
     let uploaded = UploadedObjects { segments, deleted: Vec::new(), vectors: Vec::new(), clusters: None };
-    let manifest = next_manifest(&vault, None, &info(), &derived, uploaded, Id::from_u128(9)).unwrap();
+    let manifest = next_manifest(&vault, None, &info(), &derived, uploaded, Id::from_u128(9), 1000).unwrap();
     let bytes = manifest.encode().unwrap();
     State::new(manifest, &bytes)
 }
@@ -56,7 +56,7 @@ fn the_first_manifest_begins_a_lineage_and_the_next_carries_it() {
     let uploaded = UploadedObjects { segments: Vec::new(), deleted: Vec::new(), vectors: Vec::new(), clusters: None };
     let derived = Derived::default();
     let vault = "main".parse().unwrap();
-    let second = next_manifest(&vault, Some(&first), &info(), &derived, uploaded, Id::from_u128(9)).unwrap();
+    let second = next_manifest(&vault, Some(&first), &info(), &derived, uploaded, Id::from_u128(9), 1000).unwrap();
     assert_eq!((second.generation, second.parent), (2, Some(first.hash)));
     assert_eq!(second.lineage, first.manifest.lineage);
     assert_eq!(second.segments, first.manifest.segments);
@@ -73,7 +73,7 @@ fn what_was_merged_stands_where_its_inputs_stood() {
     let segments = vec![(Id::from_u128(4), Tombstones::none(), None)];
     let uploaded = UploadedObjects { segments, deleted: Vec::new(), vectors: Vec::new(), clusters: None };
     let vault = "main".parse().unwrap();
-    let next = next_manifest(&vault, Some(&state), &info(), &derived, uploaded, Id::from_u128(9)).unwrap();
+    let next = next_manifest(&vault, Some(&state), &info(), &derived, uploaded, Id::from_u128(9), 1000).unwrap();
     let segments: Vec<_> = next.segments.iter().map(|entry| (entry.id, entry.generation, entry.bytes)).collect();
     assert_eq!(segments, [(Id::from_u128(4), 2, 6), (Id::from_u128(3), 1, 0)]);
 }

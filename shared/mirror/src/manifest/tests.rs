@@ -1,9 +1,11 @@
 use std::collections::BTreeMap;
 
+use atlas_segment::directories::Directories;
 use atlas_segment::layout::Section;
 use proptest::prelude::*;
 
 use super::*;
+use crate::directories;
 use crate::tombstones::{DocumentSet, StoredTombstones};
 use crate::vectors::{ClusterEntry, Embeddings, VectorEntry};
 use atlas_segment::{ClusterLayout, VectorLayout, VectorWriter};
@@ -19,8 +21,7 @@ fn layouts() -> impl Strategy<Value = Layout> {
         last: format!("{first}~"),
         first,
         sections: BTreeMap::from([("text".to_owned(), Section { offset, length })]),
-        record_pages: Default::default(),
-        gram_pages: Default::default(),
+        directories: Directories::default().into(),
     })
 }
 
@@ -69,6 +70,7 @@ fn manifests() -> impl Strategy<Value = Manifest> {
                 parent: Some(Hash::from_bytes(hash)),
                 nonce: Id::from_u128(nonce),
                 time: Timestamp::from_second(time.into()).unwrap(),
+                waited_ms: hash[1].into(),
                 author: "Åsa \"quoted\"".to_owned(),
                 caller: None,
                 confirmed: false,
@@ -98,6 +100,7 @@ fn manifest() -> Manifest {
         parent: None,
         nonce: Id::from_u128(2),
         time: "2026-01-05T12:00:00Z".parse().unwrap(),
+        waited_ms: 0,
         author: "sync".to_owned(),
         caller: None,
         confirmed: false,
@@ -124,8 +127,7 @@ fn entry(id: u128) -> SegmentEntry {
         first: "a.md".to_owned(),
         last: "z.md".to_owned(),
         sections: BTreeMap::from([("text".to_owned(), Section { offset: 12, length: 88 })]),
-        record_pages: Default::default(),
-        gram_pages: Default::default(),
+        directories: Directories::default().into(),
     };
     SegmentEntry {
         id: Id::from_u128(id),
@@ -180,11 +182,35 @@ fn a_manifest_reads_as_json() {
 
 #[test]
 fn a_newer_format_is_called_newer_whatever_it_holds() {
-    let newer = sealed(br#"{"format":3,"segments":"elsewhere"}"#.to_vec());
-    assert_eq!(Manifest::decode(&newer), Err(ManifestError::Newer(3)));
-    let same = Manifest { format: 3, ..manifest() };
+    let newer = sealed(br#"{"format":4,"segments":"elsewhere"}"#.to_vec());
+    assert_eq!(Manifest::decode(&newer), Err(ManifestError::Newer(4)));
+    let same = Manifest { format: 4, ..manifest() };
     let same = sealed(serde_json::to_vec(&same).unwrap());
-    assert_eq!(Manifest::decode(&same), Err(ManifestError::Newer(3)));
+    assert_eq!(Manifest::decode(&same), Err(ManifestError::Newer(4)));
+}
+
+#[test]
+fn directories_in_segments_make_a_manifest_one_that_older_programs_do_not_read() {
+    let mut segments: Vec<SegmentEntry> = (1..=3).map(entry).collect();
+    let bytes = segments[0].layout.directories().unwrap().bytes_in_json();
+    let left = |segments: &[SegmentEntry]| -> Vec<bool> {
+        segments.iter().map(|entry| entry.layout.leaves_directories()).collect()
+    };
+    directories::leave_out(&mut segments, 3 * bytes);
+    assert_eq!(left(&segments), [false; 3]);
+    directories::leave_out(&mut segments, 2 * bytes);
+    assert_eq!(left(&segments), [true, false, false]);
+    directories::leave_out(&mut segments, 0);
+    assert_eq!(left(&segments), [true; 3]);
+
+    let with = Manifest { format: 3, segments, ..manifest() };
+    let read = Manifest::decode(&with.encode().unwrap()).unwrap();
+    assert_eq!(read, with);
+    assert_eq!(left(&read.segments), [true; 3], "they stay where they are");
+    for format in [1, 2] {
+        let wrong = sealed(serde_json::to_vec(&Manifest { format, ..with.clone() }).unwrap());
+        assert!(matches!(Manifest::decode(&wrong), Err(ManifestError::Damaged(_))));
+    }
 }
 
 #[test]

@@ -1,14 +1,16 @@
 //! The index of a snapshot: the sections of every segment that a query needs, fetched in one wave.
 
 mod blocks;
+mod order;
 mod plan;
 mod records;
+mod shown;
 mod vectors;
 mod wave;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use atlas_access::acl::is_closed_path;
 use atlas_mirror::Snapshot;
 use atlas_segment::candidates;
 use atlas_segment::chunk::Chunks;
@@ -22,7 +24,9 @@ use atlas_segment::{Layout, Part, PartRef, Probe, TextSpan};
 use bytes::Bytes;
 
 pub use crate::read::index::blocks::{Blocks, FetchedBlocks};
+use crate::read::index::order::ranks;
 use crate::read::index::plan::{Plan, Segment};
+use crate::read::index::shown::ShownDocuments;
 pub use crate::read::index::vectors::{Clusters, Vectors};
 use crate::read::index::vectors::{OfClusters, clusters_for};
 pub use crate::read::index::wave::{Fetched, Slot, Wave};
@@ -69,6 +73,7 @@ pub struct Index {
     segments: Vec<Segment>,
     clusters: Option<OfClusters<Arc<Part>>>,
     near: Vec<Prefetched>,
+    shown: ShownDocuments,
 }
 
 /// Bytes of texts that fill a wave.
@@ -95,11 +100,16 @@ impl Index {
         Self::fetch(view, Want::default()).await.map(Some)
     }
 
-    /// Fetches the sections in `want` of the index of `view`, in one wave, and in a second one if the clusters cannot be used.
+    /// Fetches the sections in `want` of the index of `view`, in one wave; in one more if the clusters cannot be used, and in one before if
+    /// the manifest does not say where the wanted pages are.
     ///
     /// # Errors
     /// When the store fails, or the index is damaged or of a newer version. That of clusters that are missing or damaged is none.
     pub async fn fetch(view: View, want: Want<'_>) -> Result<Self, Error> {
+        match want.probes {
+            [] => view.snapshot().open_for(want.records).await?,
+            _ => view.snapshot().open_all().await?,
+        }
         let mut clusters = clusters_for(&view).filter(|_| want.vectors);
         loop {
             let plan = Plan::new(view.snapshot(), want, clusters)?;
@@ -112,6 +122,15 @@ impl Index {
                 loaded => return loaded?.index(view),
             }
         }
+    }
+
+    /// The paths and all vectors, as they are read where there are no clusters.
+    ///
+    /// # Errors
+    /// As [`fetch`](Self::fetch).
+    pub async fn without_clusters(&self) -> Result<Self, Error> {
+        let plan = Plan::new(self.snapshot(), Want { vectors: true, ..Want::default() }, None)?;
+        plan.load(self.snapshot()).await?.index(self.view.clone())
     }
 
     /// The snapshot, including documents that the caller may not read.
@@ -185,21 +204,10 @@ impl Index {
     /// documents are included.
     pub fn candidates(&self, segment: usize, probe: &Probe) -> Result<Vec<u32>, Error> {
         let pages = &self.segment(segment)?.gram_pages;
-        Ok(candidates(probe, self.layout(segment)?, pages.iter().filter_map(|page| page.gram_page().ok())))
+        Ok(candidates(probe, self.layout(segment)?, pages.iter().filter_map(|page| page.gram_page().ok()))?)
     }
 
-    /// Whether a document is live and the caller sees it. Configuration of an app and the trash are hidden from
-    /// everybody.
-    pub fn shows(&self, document: DocumentRef) -> bool {
-        !self.is_closed(document) && self.view.shows(document.segment, document.document, || self.path(document).ok())
-    }
-
-    fn is_closed(&self, document: DocumentRef) -> bool {
-        let is_dotted = self.paths(document.segment).is_ok_and(|paths| paths.dotted().contains(&document.document));
-        is_dotted && self.path(document).map_or(true, |path| is_closed_path(&path))
-    }
-
-    /// Whether the caller sees all live documents.
+    /// Whether the caller sees all live documents but those that are closed to everybody.
     pub const fn is_whole(&self) -> bool {
         self.view.is_whole()
     }
@@ -228,8 +236,17 @@ impl Index {
     /// Sorts values of documents, given by segment and id, by the documents' paths.
     pub fn sort_by_path<T>(&self, items: &mut [T], document: impl Fn(&T) -> DocumentRef) {
         // Within one segment, documents are in path order already.
-        if self.segments.len() > 1 {
-            items.sort_by_cached_key(|item| self.path(document(item)).unwrap_or_default());
+        if self.segments.len() < 2 {
+            return;
+        }
+        let segments: BTreeSet<usize> = items.iter().map(|item| document(item).segment).collect();
+        let ends = segments.into_iter().map(|segment| Some((segment, self.paths(segment).ok()?.ends()?)));
+        match ends.collect::<Option<Vec<_>>>().and_then(|ends| ranks(ends.into_iter())) {
+            Some(ranks) => items.sort_by_key(|item| {
+                let DocumentRef { segment, document } = document(item);
+                (ranks.get(&segment).copied(), document)
+            }),
+            None => items.sort_by_cached_key(|item| self.path(document(item)).unwrap_or_default()),
         }
     }
 

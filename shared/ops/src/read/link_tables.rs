@@ -38,10 +38,12 @@ impl LinkTables {
     pub(crate) async fn of(&self, snapshot: Arc<Snapshot>) -> Result<Tables, Error> {
         let segments = snapshot.segments();
         let mut tables: Vec<Option<Arc<LinkTable>>> = segments.iter().map(|entry| self.0.get(entry)).collect();
+        let is_missing = |segment| tables.get(segment).is_some_and(Option::is_none);
+        snapshot.open(|segment, _| is_missing(segment)).await?;
         let mut wave = Wave::default();
         let mut pages = Vec::new();
         for (segment, entry) in segments.iter().enumerate() {
-            if tables.get(segment).is_some_and(Option::is_none) {
+            if is_missing(segment) {
                 for (page, _) in entry.layout.record_pages()? {
                     pages.push((segment, wave.add(segment, page)));
                 }

@@ -78,11 +78,12 @@ pub async fn find_at_once(
 
 /// Not generic, so that its code exists once.
 async fn look(snapshot: &Snapshot, path: &str, wanted: &Wanted<'_>, at_once: bool) -> Result<Option<Found>, Error> {
+    snapshot.open_for(&[path]).await?;
     let mut wave = Wave::default();
     let mut pages = Vec::new();
     let mut near: Vec<(usize, Range<u64>)> = Vec::new();
     for (segment, entry) in snapshot.segments().iter().enumerate() {
-        if let Some((page, first)) = entry.layout.record_page(path)?.filter(|_| entry.layout.may_hold(path)) {
+        if let Some((page, first)) = entry.layout.record_page(path)? {
             let range = entry.layout.text_near(path)?;
             if at_once
                 && (1..=MAX_NEAR).contains(&(range.end - range.start))
@@ -127,12 +128,13 @@ pub async fn find_all(
 }
 
 async fn look_all(snapshot: &Snapshot, paths: &[&str], wanted: &Wanted<'_>) -> Result<Vec<Option<Found>>, Error> {
+    snapshot.open_for(paths).await?;
     let mut wave = Wave::default();
     let mut slots: HashMap<(usize, u64), Slot> = HashMap::new();
     let mut places = Vec::new();
     for (at, path) in paths.iter().enumerate() {
         for (segment, entry) in snapshot.segments().iter().enumerate() {
-            if let Some((page, first)) = entry.layout.record_page(path)?.filter(|_| entry.layout.may_hold(path)) {
+            if let Some((page, first)) = entry.layout.record_page(path)? {
                 let mut add = |part: PartRef| {
                     *slots.entry((segment, part.range.start)).or_insert_with(|| wave.add(segment, part))
                 };

@@ -90,6 +90,7 @@ impl IndexPages {
         let want = Want { headings: with_lists, ..Want::default() };
         let graph = Graph::fetch_wanting(context, view, sections, want).await?;
         let snapshot = graph.index().snapshot().clone();
+        snapshot.open_all().await?;
         let mut wave = Wave::default();
         let mut slots = Vec::new();
         for (segment, entry) in snapshot.segments().iter().enumerate() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use atlas_access::Access;
 use atlas_mirror::Snapshot;
-use atlas_segment::{Part, PartRef, Record};
+use atlas_segment::{Layout, Part, PartRef, Record};
 use atlas_vault::VaultPath;
 
 use crate::error::{Code, Error, Reason};
@@ -41,15 +41,19 @@ pub async fn clashes(
         let known = may_read && VaultPath::parse(path).is_ok_and(|path| context.check(Access::Read, &path).is_ok());
         known && !left.contains(path)
     };
+    let may_be_within = |layout: &Layout, below: &str| layout.may_hold(below) || layout.first.starts_with(below);
+    let is_near = |layout: &Layout, path: &VaultPath| {
+        layout.may_hold(path.as_str()) || may_be_within(layout, &format!("{path}/"))
+    };
+    head.open(|_, entry| new.iter().any(|path| is_near(&entry.layout, path))).await?;
     let mut wave = Wave::default();
     let mut looks = Vec::new();
     for (segment, entry) in head.segments().iter().enumerate() {
         for path in new {
             let below = format!("{path}/");
             let layout = &entry.layout;
-            let is_within = layout.may_hold(&below) || layout.first.starts_with(&below);
-            let pages = if is_within { layout.record_pages_of(&below)? } else { Vec::new() };
-            let beside = layout.record_page(path.as_str())?.filter(|_| layout.may_hold(path.as_str()));
+            let pages = if may_be_within(layout, &below) { layout.record_pages_of(&below)? } else { Vec::new() };
+            let beside = layout.record_page(path.as_str())?;
             looks.push(Look {
                 path,
                 segment,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use atlas_vault::resolve::spellings;
 use atlas_vault::{Link, fold, words};
 
-use super::columns::{ColumnWriter, Stored};
+use super::columns::ColumnWriter;
 use crate::error::FormatError;
 use crate::frame::Packer;
 use crate::section::SectionName;
@@ -14,29 +14,6 @@ use crate::section::SectionName;
 const MAX_LINKS: usize = 20_000;
 /// … and words of a link's text.
 const MAX_WORDS: usize = 16;
-
-/// The targets that links of a document have in common, in order.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Targets(Box<str>);
-
-impl Targets {
-    /// Each target, or its folder.
-    pub fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.split('\n')
-    }
-}
-
-impl Stored for Targets {
-    type Encoded = String;
-
-    fn of(form: String) -> Option<Self> {
-        Some(Self(form.into()))
-    }
-
-    fn weight(&self) -> usize {
-        size_of::<Self>() + self.0.len()
-    }
-}
 
 /// Collects links of documents, in the order of their ids.
 #[derive(Default)]
@@ -91,7 +68,7 @@ impl AnchorWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::Columns;
+    use crate::facts::TargetColumns;
     use bytes::Bytes;
 
     #[test]
@@ -109,11 +86,11 @@ mod tests {
         let mut columns = |section: SectionName| -> Vec<(String, Vec<(u32, String)>)> {
             let (name, bytes) = sections.next().unwrap();
             assert_eq!(name, section);
-            let columns = Columns::<Targets>::decode(&Bytes::from(bytes), section).unwrap();
-            let of = |column: &crate::facts::Column<Targets>| {
-                column.iter().map(|(id, targets)| (id, targets.iter().collect::<Vec<_>>().join(","))).collect()
+            let columns = TargetColumns::decode(&Bytes::from(bytes), section).unwrap();
+            let of = |key| {
+                columns.of_key(key).map(|(id, targets)| (id, targets.iter().collect::<Vec<_>>().join(","))).collect()
             };
-            columns.iter().map(|column| (column.key().to_owned(), of(column))).collect()
+            columns.keys().map(|key| (key.to_owned(), of(key))).collect()
         };
         let entry = |key: &str, of: &[(u32, &str)]| {
             (key.to_owned(), of.iter().map(|(id, targets)| (*id, (*targets).to_owned())).collect::<Vec<_>>())

@@ -5,6 +5,7 @@ use bincode::Encode;
 use super::{MAX_BYTES, codec};
 use crate::error::FormatError;
 use crate::frame::Packer;
+use crate::growing;
 
 const TOO_LARGE: FormatError = FormatError::TooLarge { what: "a section" };
 
@@ -23,6 +24,7 @@ impl EncodedRows {
     /// Adds a value. `document` is that of the last call or a later one.
     pub(super) fn push(&mut self, document: u32, value: &impl Encode) {
         let difference = document.wrapping_sub(std::mem::replace(&mut self.last, document));
+        growing::make_room(&mut self.values);
         let result = encode(&difference, &mut self.differences).and_then(|()| encode(value, &mut self.values));
         self.is_broken |= result.is_err();
         self.count = self.count.saturating_add(1);
@@ -35,7 +37,7 @@ impl EncodedRows {
         }
         for list in [self.differences, self.values] {
             encode(&u64::from(self.count), section)?;
-            section.extend_from_slice(&list);
+            growing::append(section, &list);
         }
         Ok(())
     }

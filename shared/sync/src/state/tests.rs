@@ -16,6 +16,7 @@ fn any_state() -> impl Strategy<Value = State> {
         |(settled, generation, manifest, losses, mut entries)| {
             entries.sort_by(|a, b| a.path.cmp(&b.path));
             entries.dedup_by(|a, b| a.path == b.path);
+            let entries = entries.into_iter().map(Arc::new).collect();
             let loss = |(time_ms, what, files, of)| Loss { time_ms, what: FileKind::ALL[what], files, of };
             let losses: Vec<Loss> = losses.into_iter().map(loss).collect();
             let seen = SeenGeneration { lineage: "l".to_owned(), generation, manifest };

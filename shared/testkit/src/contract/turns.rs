@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use atlas_mirror::{CommitInfo, Mirror, MirrorError, StoreOptions};
 use futures::future::join_all;
+use object_store::ObjectStore;
 use object_store::memory::InMemory;
+use object_store::throttle::{ThrottleConfig, ThrottledStore};
 use tokio::time::Instant;
 
 use super::{Site, StorePrefix, commit, expect_new, mirror_on, notes_of};
@@ -28,9 +30,9 @@ struct Run {
     manifests: usize,
 }
 
-/// Each of `writers` writes as fast as it can, with one of `mirrors` in turn.
-async fn run(writers: usize, processes: usize) -> Run {
-    let store = CountingStore::new(Arc::new(InMemory::new()));
+/// Each of `writers` writes as fast as it can, with the mirror of one of `processes` in turn.
+async fn run(store: Arc<dyn ObjectStore>, writers: usize, processes: usize) -> Run {
+    let store = CountingStore::new(store);
     let mirrors: Vec<Mirror> = (0..processes).map(|_| mirror_on(store.clone(), "", StoreOptions::default())).collect();
     commit(&mirrors[0], Put::note("first.md", "")).await;
     store.take();
@@ -58,9 +60,10 @@ async fn run(writers: usize, processes: usize) -> Run {
 
 #[tokio::test(start_paused = true)]
 async fn writers_of_one_process_do_not_race() {
-    let few = run(4, 1).await;
+    let store = || Arc::new(InMemory::new());
+    let few = run(store(), 4, 1).await;
     for writers in [1, 4, 16, 64] {
-        let run = run(writers, 1).await;
+        let run = run(store(), writers, 1).await;
         assert_eq!(run.manifests, writers * COMMITS, "{writers} writers: a race was lost");
         assert!(run.each <= few.each || writers == 1, "{writers} writers: {run:?}, 4: {few:?}");
         assert!(run.longest <= few.each * 2 * writers as u32 + Duration::from_millis(5), "{writers} writers: {run:?}");
@@ -70,9 +73,23 @@ async fn writers_of_one_process_do_not_race() {
 #[tokio::test(start_paused = true)]
 async fn writers_of_many_processes_lose_few_races() {
     for processes in [4, 16] {
-        let run = run(processes, processes).await;
+        let run = run(Arc::new(InMemory::new()), processes, processes).await;
         assert!(run.manifests <= 3 * processes * COMMITS, "{processes} processes: {run:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn writers_of_many_processes_lose_few_races_in_a_slow_store() {
+    const PROCESSES: usize = 16;
+    let latency = Duration::from_millis(20);
+    let slow = ThrottleConfig {
+        wait_get_per_call: latency,
+        wait_put_per_call: latency,
+        wait_list_per_call: latency,
+        ..ThrottleConfig::default()
+    };
+    let run = run(Arc::new(ThrottledStore::new(InMemory::new(), slow)), PROCESSES, PROCESSES).await;
+    assert!(run.manifests <= 5 * PROCESSES * COMMITS, "{run:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,6 +2,7 @@
 //! text contains the term, whatever its case. One result per note, best class first, then by path.
 
 use atlas_mirror::Snapshot;
+use atlas_mirror::manifest::SegmentEntry;
 use atlas_ops::arguments::{Bounded, Given, Text};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
@@ -10,8 +11,8 @@ use atlas_ops::read::index::{Blocks, DocumentRef, FetchedBlocks, Index, Want};
 use atlas_ops::read::merge::Merge;
 use atlas_ops::read::passages::Passages;
 use atlas_ops::read::view::View;
-use atlas_segment::Probe;
 use atlas_segment::headings::Heading;
+use atlas_segment::{Probe, SectionName};
 use atlas_vault::fold;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -77,12 +78,14 @@ impl Operation for Find {
 /// Grams looked up in one segment: about eight pages in all segments with many pages, so that a cold call stays within
 /// its requests. All pages of a small segment come with one or two requests.
 fn grams_per_segment(snapshot: &Snapshot) -> usize {
-    let large = snapshot.segments().iter().filter(|entry| entry.layout.gram_pages.len() > FEW_PAGES);
+    let is_large =
+        |entry: &&SegmentEntry| entry.layout.section(SectionName::Grams).is_ok_and(|grams| grams.length > FEW_GRAMS);
+    let large = snapshot.segments().iter().filter(is_large);
     (8 / large.count().max(1)).clamp(2, 7)
 }
 
-/// Pages of grams of a small segment.
-const FEW_PAGES: usize = 8;
+/// Bytes of the grams of a small segment: about eight pages.
+const FEW_GRAMS: u64 = 128_000;
 
 /// Most bytes of text that are read for matches that the index cannot exclude.
 const MAX_SCANNED_BYTES: u64 = 256 << 20;
@@ -190,8 +193,8 @@ impl<'a> Candidate<'a> {
         let heading = index
             .headings(document.segment)?
             .of(document.document)
-            .find(|heading| is_ranked(heading) && holds(heading.text));
-        let chunks = match heading {
+            .find(|heading| is_ranked(heading) && holds(&heading.text));
+        let chunks = match &heading {
             Some(heading) => {
                 index.chunks(document.segment)?.holding(document.document, heading.line).into_iter().collect()
             }
@@ -235,7 +238,7 @@ impl<'a> Candidate<'a> {
         let first_line = |chunk| table.first_line(document, chunk).unwrap_or_default() as usize;
         let mut place = None;
         for chunk in self.chunks.iter().copied() {
-            let line = match self.heading {
+            let line = match &self.heading {
                 Some(heading) => Some(heading.line as usize),
                 None => {
                     let text = text(chunk..chunk + 1)?;
@@ -253,7 +256,7 @@ impl<'a> Candidate<'a> {
         }
         let headings = index.headings(segment)?;
         let nearest = |line| headings.of(document).take_while(|heading| heading.line as usize <= line).last();
-        let heading = self.heading.or_else(|| place.and_then(|(_, line)| nearest(line)));
+        let heading = self.heading.clone().or_else(|| place.and_then(|(_, line)| nearest(line)));
         let quote = match place {
             Some((chunk, line)) => {
                 let around = self.surroundings(index, chunk)?;
@@ -261,7 +264,7 @@ impl<'a> Candidate<'a> {
             }
             None => None,
         };
-        let anchor = heading.map(|heading| atlas_vault::anchor(heading.text));
+        let anchor = heading.map(|heading| atlas_vault::anchor(&heading.text));
         Ok(Some(FoundTerm { path: index.path(self.document)?, anchor, quote }))
     }
 }

@@ -179,10 +179,10 @@ fn named(index: &Index, intent: &Intent) -> Result<Vec<Candidate>, Error> {
                     continue;
                 }
                 compared += 1;
-                let score = intent.score(heading.text);
+                let score = intent.score(&heading.text);
                 if score >= LEAST_SCORE {
                     let (path, line) = (index.path(document)?, u64::from(heading.line) + 1);
-                    found.push(Candidate::new(Kind::Heading, heading.text.to_owned(), path, line, score));
+                    found.push(Candidate::new(Kind::Heading, heading.text.into_owned(), path, line, score));
                 }
             }
         }

@@ -174,7 +174,7 @@ async fn pack(
         let headings = index.headings(document.segment)?.of(document.document);
         let headings = headings.map(|heading| (heading.line as usize, heading.text));
         // Of code each function and type begins a section.
-        let headings = headings.chain(symbols.parts_of(document).map(|(line, name)| (line as usize, name)));
+        let headings = headings.chain(symbols.parts_of(document).map(|(line, name)| (line as usize, name.into())));
         let sections = Sections::of(&text, headings, &wanted, is_code);
         let is_whole = text.chars().count() <= share;
         let (content, names) = if is_whole { (text.to_string(), Vec::new()) } else { sections.best(share) };
@@ -209,18 +209,18 @@ fn best(
     budget: usize,
     share: f32,
 ) -> Result<Vec<(DocumentRef, String)>, Error> {
-    let mut ranked = Ranked::new(index, scores)?;
+    let mut ranked = Ranked::new(index, scores);
     let mut best = Vec::new();
     let most = (budget as u64 * LOOKED_AT).max(LEAST_LOOKED_AT);
     let (mut bytes, mut least) = (0, 0.0);
     while best.len() < MAX_NOTES
         && bytes < most
-        && let Some((score, document, path)) = ranked.next()?
+        && let Some((score, document)) = ranked.next()?
         && score >= least
     {
         least = f32::max(least, score * share);
         bytes += u64::from(index.span(document)?.length);
-        best.push((document, path));
+        best.push((document, index.path(document)?));
     }
     Ok(best)
 }

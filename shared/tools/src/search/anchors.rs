@@ -28,8 +28,7 @@ pub(crate) fn anchored(index: &Index, terms: &[Term]) -> Result<BTreeMap<Documen
     for word in words {
         let mut links = Vec::new();
         for segment in index.segments() {
-            let column = index.anchors(segment)?.and_then(|anchors| anchors.get(word));
-            let all = column.into_iter().flat_map(|column| column.iter());
+            let all = index.anchors(segment)?.into_iter().flat_map(|anchors| anchors.of_key(word));
             let seen = all.filter(|(document, _)| index.shows(DocumentRef { segment, document: *document }));
             links.extend(seen.map(|(_, targets)| targets).take(MAX_LINKS + 1 - links.len().min(MAX_LINKS)));
         }
@@ -73,16 +72,22 @@ fn is_in(path: &str, folder: &str) -> bool {
     own.strip_suffix(folder).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
-/// How many other files link to the one at `path`; up to a hundred.
-pub(crate) fn linking(index: &Index, document: DocumentRef, path: &str) -> Result<usize, Error> {
-    let path = fold(path);
-    let name = path.rsplit('/').next().unwrap_or_default();
+/// How many other files link to one, whose folded name is `name`; up to a hundred.
+pub(crate) fn linking(index: &Index, document: DocumentRef, name: &str) -> Result<usize, Error> {
     let mut found = 0;
+    // Few links name a folder.
+    let mut path: Option<String> = None;
     for segment in index.segments() {
-        let Some(column) = index.linked(segment)?.and_then(|linked| linked.get(name)) else { continue };
-        for (from, folders) in column.iter() {
+        for (from, folders) in index.linked(segment)?.into_iter().flat_map(|linked| linked.of_key(name)) {
             let from = DocumentRef { segment, document: from };
-            if from != document && folders.iter().any(|folder| is_in(&path, folder)) && index.shows(from) {
+            let is_meant = folders.iter().any(str::is_empty) || {
+                let path = match &mut path {
+                    Some(path) => path,
+                    none => none.insert(fold(&index.path(document)?)),
+                };
+                folders.iter().any(|folder| is_in(path, folder))
+            };
+            if is_meant && from != document && index.shows(from) {
                 found += 1;
                 if found >= MAX_LINKING {
                     return Ok(found);

@@ -36,7 +36,6 @@ const MANY_LINKS: f32 = 101.0;
 pub(crate) struct Close {
     pub(crate) score: f32,
     pub(crate) document: DocumentRef,
-    pub(crate) path: String,
     /// The share of the query's words, by what they are worth, that stand together in one of its passages.
     pub(crate) covered: f32,
     /// Its best passage, counted from 0, if it has several, and what that adds to the score.
@@ -53,11 +52,10 @@ pub(crate) struct Close {
 }
 
 impl Close {
-    pub(crate) const fn new(score: f32, document: DocumentRef, path: String) -> Self {
+    pub(crate) const fn new(score: f32, document: DocumentRef) -> Self {
         Self {
             score,
             document,
-            path,
             covered: 0.0,
             passage: None,
             by_passage: 0.0,
@@ -70,6 +68,14 @@ impl Close {
     }
 }
 
+/// Sorts notes by their scores, the best first; by path for equal scores.
+pub(crate) fn sort(index: &Index, notes: &mut [Close]) {
+    notes.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.document.cmp(&other.document)));
+    for equal in notes.chunk_by_mut(|one, other| one.score == other.score).filter(|equal| equal.len() > 1) {
+        index.sort_by_path(equal, |note| note.document);
+    }
+}
+
 /// Scores notes anew, and sorts them, the best first.
 pub(crate) fn look(
     index: &Index,
@@ -78,11 +84,11 @@ pub(crate) fn look(
     expression: &Expression,
     mut notes: Vec<Close>,
 ) -> Result<Vec<Close>, Error> {
-    let mut passages = Passages::of(index, &notes)?;
+    let mut passages = Passages::of(index, lists, &notes)?;
     passages.add_headings(index, lists, &notes)?;
     let mut worth = 0.0;
     for (at, word) in lists.words.iter().enumerate().filter(|(_, word)| !word.is_common) {
-        passages.add(index, at, word, scores.worths(at))?;
+        passages.add(at, scores.worths(at));
         // What no note has, such as a word of another language, says nothing of how well the others cover the rest.
         let known = halves(word).into_iter().zip(scores.worths(at)).filter(|((_, terms), _)| !terms.is_empty());
         worth += known.map(|(_, worth)| worth).sum::<f32>();
@@ -108,13 +114,16 @@ pub(crate) fn look(
     });
     let best = notes.iter().map(|note| note.score).fold(0.0, f32::max);
     for note in &mut notes {
-        note.by_name = NAME * best * similarity(&asked, bare_name(&note.path));
+        let DocumentRef { segment, document } = note.document;
+        let name =
+            index.names(segment)?.get(document).map(std::str::from_utf8).and_then(Result::ok).unwrap_or_default();
+        note.by_name = NAME * best * similarity(&asked, bare_name(name));
         note.score += note.by_name;
-        note.linking = linking(index, note.document, &note.path)?;
+        note.linking = linking(index, note.document, name)?;
         note.by_links = note.score * LINKS * (note.linking as f32).ln_1p() / MANY_LINKS.ln();
         note.score += note.by_links;
     }
-    notes.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.path.cmp(&other.path)));
+    sort(index, &mut notes);
     Ok(notes)
 }
 
@@ -129,19 +138,28 @@ struct Passages {
     covered: Vec<f32>,
     /// The half-saturation of each.
     norms: Vec<f32>,
-    /// By word and kind of terms: for each passage whether its heading has it.
-    in_headings: HashMap<(usize, usize), Vec<bool>>,
+    /// By word and kind of terms: for each passage where it is.
+    having: Vec<[Vec<Having>; 2]>,
+}
+
+/// Where a word is in a passage.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Having {
+    Nowhere,
+    Text,
+    Heading,
 }
 
 impl Passages {
-    fn of(index: &Index, notes: &[Close]) -> Result<Self, Error> {
+    /// The passages of notes, with the words in their texts.
+    fn of(index: &Index, lists: &Lists, notes: &[Close]) -> Result<Self, Error> {
         let mut all = Self {
             of: Vec::with_capacity(notes.len()),
             by_segment: vec![Vec::new(); index.segments().len()],
             scores: Vec::new(),
             covered: Vec::new(),
             norms: Vec::new(),
-            in_headings: HashMap::new(),
+            having: Vec::new(),
         };
         for note in notes {
             let DocumentRef { segment, document } = note.document;
@@ -162,6 +180,10 @@ impl Passages {
         all.by_segment.iter_mut().for_each(|of_segment| of_segment.sort_unstable_by_key(|(document, _)| *document));
         all.scores = vec![0.0; all.norms.len()];
         all.covered = all.scores.clone();
+        for word in &lists.words {
+            let having = if word.is_common { [Vec::new(), Vec::new()] } else { all.having(index, word)? };
+            all.having.push(having);
+        }
         Ok(all)
     }
 
@@ -180,15 +202,20 @@ impl Passages {
         }
         let mut sieve = Sieve::default();
         spellings.keys().for_each(|word| sieve.add(word, false));
-        let passages = self.norms.len();
+        let has = |having: &[Having], passage: usize| having.get(passage).is_some_and(|has| *has != Having::Nowhere);
         for (note, range) in notes.iter().zip(&self.of) {
-            let headings = index.headings(note.document.segment)?.of(note.document.document);
+            let headings = index.headings(note.document.segment)?.folded_of(note.document.document);
             // Where passages are not known, no heading begins one.
             for (passage, heading) in range.clone().skip(1).zip(headings) {
-                for word in words_where(heading.text, |written| sieve.may_pass(written)) {
-                    for kind in spellings.get(&*word.folded).into_iter().flatten() {
-                        let having = self.in_headings.entry(*kind).or_insert_with(|| vec![false; passages]);
-                        having.get_mut(passage).into_iter().for_each(|has| *has = true);
+                // A passage has the words of its heading.
+                if !self.having.iter().flatten().any(|having| has(having, passage)) {
+                    continue;
+                }
+                for word in words_where(heading, |written| sieve.may_pass(written)) {
+                    for (at, half) in spellings.get(&*word.folded).into_iter().flatten() {
+                        let having = self.having.get_mut(*at).and_then(|halves| halves.get_mut(*half));
+                        let having = having.and_then(|having| having.get_mut(passage));
+                        having.filter(|has| **has == Having::Text).into_iter().for_each(|has| *has = Having::Heading);
                     }
                 }
             }
@@ -196,37 +223,40 @@ impl Passages {
         Ok(())
     }
 
-    /// Adds the score of a word.
-    fn add(&mut self, index: &Index, at: usize, word: &Word, worths: [f32; 2]) -> Result<(), Error> {
+    /// The passages that have a word, by kind of terms.
+    fn having(&self, index: &Index, word: &Word) -> Result<[Vec<Having>; 2], Error> {
         // Those of the stem include the word's own, so that each is read once.
         let terms = if word.stem.is_empty() { &word.own } else { &word.stem };
         let is_own = |term: &Term| word.own.iter().any(|own| own.segment == term.segment && own.word == term.word);
-        let mut having = [vec![false; self.norms.len()], vec![false; self.norms.len()]];
+        let mut having = [vec![Having::Nowhere; self.norms.len()], vec![Having::Nowhere; self.norms.len()]];
         let [own, stem] = &mut having;
         for term in terms {
             let (is_own, is_stem) = (is_own(term), !word.stem.is_empty());
             self.each_having(index, term, |passage| {
                 for (having, is_of_kind) in [(&mut *own, is_own), (&mut *stem, is_stem)] {
                     if let Some(having) = having.get_mut(passage).filter(|_| is_of_kind) {
-                        *having = true;
+                        *having = Having::Text;
                     }
                 }
             })?;
         }
-        for (half, (having, worth)) in having.iter().zip(worths).enumerate() {
-            let in_headings = self.in_headings.get(&(at, half));
-            for (passage, _) in having.iter().enumerate().filter(|(_, has)| **has) {
-                let in_heading = in_headings.and_then(|having| having.get(passage)).copied().unwrap_or_default();
-                let weight = if in_heading { IN_TEXT + IN_HEADING } else { IN_TEXT };
-                if let (Some(score), Some(covered), Some(norm)) =
-                    (self.scores.get_mut(passage), self.covered.get_mut(passage), self.norms.get(passage))
-                {
-                    *score += worth * weight * (K1 + 1.0) / (weight + norm);
-                    *covered += worth;
-                }
+        Ok(having)
+    }
+
+    /// Adds the score of a word.
+    fn add(&mut self, at: usize, worths: [f32; 2]) {
+        for (having, worth) in self.having.get(at).into_iter().flatten().zip(worths) {
+            let passages = self.scores.iter_mut().zip(&mut self.covered).zip(&self.norms).zip(having);
+            for (((score, covered), norm), having) in passages {
+                let weight = match having {
+                    Having::Nowhere => continue,
+                    Having::Text => IN_TEXT,
+                    Having::Heading => IN_TEXT + IN_HEADING,
+                };
+                *score += worth * weight * (K1 + 1.0) / (weight + norm);
+                *covered += worth;
             }
         }
-        Ok(())
     }
 
     /// Calls `each` for the passages that have a term.
@@ -237,14 +267,14 @@ impl Passages {
         }
         let table = index.passages(term.segment)?.zip(term.passages.as_deref());
         let is_one = |document| table.is_none_or(|(table, _)| table.of(document).is_empty());
-        let documents = term.postings(index)?;
+        // The page has the passages of hidden notes too.
+        let documents = term.all_postings(index)?;
         for (document, range) in notes.iter().filter(|(document, _)| is_one(*document)) {
             if documents.binary_search_by_key(document, |(document, _)| *document).is_ok() {
                 each(range.start);
             }
         }
         if let Some((table, page)) = table {
-            let documents = documents.iter().map(|(document, _)| *document);
             let mut notes = notes.iter().filter(|(document, _)| !is_one(*document)).peekable();
             let wanted = notes.clone().map(|(document, _)| *document);
             page.passage_page()?.each_of(term.list, documents, wanted, table, |document, found| {

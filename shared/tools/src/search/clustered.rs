@@ -1,5 +1,6 @@
 //! The passages nearest to a vector where there are clusters: codes are read from the lists of the nearest clusters, and compared with
-//! those that no list has. A list is read whole, and what the caller does not see is left out before the best are taken.
+//! those that no list has. A list is read whole, and what the caller does not see is left out before the best are taken. Where the clusters
+//! are missing or damaged there is no result.
 
 use std::collections::{HashMap, HashSet};
 
@@ -34,12 +35,12 @@ pub(super) async fn nearest(
     query: &Vector,
     also: &[DocumentRef],
     takes: &impl Fn(DocumentRef) -> Result<bool, Error>,
-) -> Result<Vec<Near>, Error> {
+) -> Result<Option<Vec<Near>>, Error> {
     let also = also.get(..ALSO).unwrap_or(also);
     let estimate = Estimate::of(query);
     let dimensions = query.values().len();
     if clusters.layout.dimensions as usize != dimensions {
-        return Ok(Vec::new());
+        return Ok(Some(Vec::new()));
     }
     let scanned = candidates(index, query, |code| estimate.distance(code), takes)?;
     let mut found: HashMap<DocumentRef, Option<Candidate>> =
@@ -55,15 +56,17 @@ pub(super) async fn nearest(
         let mut wave = Wave::default();
         let parts = lists.iter().filter_map(|cluster| clusters.head.list(&clusters.layout, *cluster));
         let slots: Vec<_> = parts.map(|part| wave.add(0, part)).collect();
-        let fetched = index.load_scattered(wave);
+        let fetched = index.load_of_clusters(wave);
         let fetched = match &passages {
             None => {
                 let (fetched, of) = futures::future::try_join(fetched, self::passages(index, clusters, also)).await?;
+                let Some(of) = of else { return Ok(None) };
                 passages = Some(of);
                 fetched
             }
             Some(_) => fetched.await?,
         };
+        let Some(fetched) = fetched else { return Ok(None) };
         for slot in slots {
             let list = fetched.get(slot)?;
             for (row, code) in list.cluster_list()?.rows() {
@@ -108,7 +111,7 @@ pub(super) async fn nearest(
             }
         }
     }
-    of_rows(index, query, rows, &passages).await
+    of_rows(index, query, rows, &passages).await.map(Some)
 }
 
 /// Passages of these notes.
@@ -117,8 +120,8 @@ pub(super) async fn nearest_of(
     clusters: &Clusters<'_>,
     query: &Vector,
     documents: &[DocumentRef],
-) -> Result<Vec<Near>, Error> {
-    let passages = passages(index, clusters, documents).await?;
+) -> Result<Option<Vec<Near>>, Error> {
+    let Some(passages) = passages(index, clusters, documents).await? else { return Ok(None) };
     let mut rows = Rows::default();
     for document in documents {
         let Some(vectors) = index.vectors(document.segment)? else { continue };
@@ -128,7 +131,7 @@ pub(super) async fn nearest_of(
             }
         }
     }
-    of_rows(index, query, rows, &passages).await
+    of_rows(index, query, rows, &passages).await.map(Some)
 }
 
 /// The passages in `rows` and those of `passages`, the nearest first.
@@ -154,7 +157,7 @@ pub(super) async fn passages(
     index: &Index,
     clusters: &Clusters<'_>,
     documents: &[DocumentRef],
-) -> Result<Vec<Passages>, Error> {
+) -> Result<Option<Vec<Passages>>, Error> {
     let mut wave = Wave::default();
     let mut places = Vec::new();
     for document in documents {
@@ -164,14 +167,14 @@ pub(super) async fn passages(
             places.push((*document, wave.add(0, page), document.document - first));
         }
     }
-    let fetched = index.load_scattered(wave).await?;
+    let Some(fetched) = index.load_of_clusters(wave).await? else { return Ok(None) };
     let mut found = Vec::with_capacity(places.len());
     for (document, slot, at) in places {
         let page = fetched.get(slot)?;
         let table = page.vector_table()?;
         found.push((document, table.rows(at).map(|row| (row, table.lines(row).unwrap_or_default())).collect()));
     }
-    Ok(found)
+    Ok(Some(found))
 }
 
 /// The live segments whose vectors are listed, by their place in the clusters.

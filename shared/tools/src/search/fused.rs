@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use atlas_ops::error::Error;
 use atlas_ops::read::index::{DocumentRef, Index};
 
-use crate::search::closer::Close;
+use crate::search::closer::{Close, sort};
+use crate::search::merge::Weighted;
 use crate::search::near::Near;
-use crate::search::scores::NONE;
 
 /// The weight of meaning in a score if one passage has all words of the query.
 const MEANING: f32 = 0.35;
@@ -32,27 +32,21 @@ impl Fused {
     }
 
     /// Notes by their meaning alone.
-    pub(crate) fn by_meaning(index: &Index, nearest: &[Near]) -> Result<Self, Error> {
+    pub(crate) fn by_meaning(nearest: &[Near]) -> Self {
         let mut best = Vec::new();
         let mut known = HashSet::new();
         for near in nearest {
             if known.insert(near.document) {
-                let close = Close::new(near.similarity, near.document, index.path(near.document)?);
+                let close = Close::new(near.similarity, near.document);
                 best.push(Close { by_meaning: near.similarity, lines: Some(near.lines), ..close });
             }
         }
-        Ok(Self::by_words(best))
+        Self::by_words(best)
     }
 
-    /// Notes by both: `best` by their words, in which `words` has the scores of all, by segment and document; and the nearest by meaning. With
+    /// Notes by both: `best` by their words, in which `words` has the scores of all, by segment; and the nearest by meaning. With
     /// `only_words` a note without the words is left out.
-    pub(crate) fn new(
-        index: &Index,
-        best: Vec<Close>,
-        words: &[Vec<f32>],
-        nearest: &[Near],
-        only_words: bool,
-    ) -> Result<Self, Error> {
+    pub(crate) fn new(index: &Index, best: Vec<Close>, words: &[Weighted], nearest: &[Near], only_words: bool) -> Self {
         let most = best.iter().map(|close| close.score).fold(0.0f32, f32::max);
         let covered = best.iter().map(|close| close.covered).fold(0.0f32, f32::max).min(1.0);
         let meaning = MEANING + UNCOVERED * (1.0 - covered);
@@ -71,11 +65,12 @@ impl Fused {
         for near in nearest {
             if !seen.contains(&near.document) {
                 let DocumentRef { segment, document } = near.document;
-                let score = words.get(segment).and_then(|of_segment| of_segment.get(document as usize)).copied();
-                let score = score.filter(|score| *score > NONE);
+                let of_segment = words.get(segment).map(Vec::as_slice).unwrap_or_default();
+                let at = of_segment.binary_search_by_key(&document, |(scored, _)| *scored);
+                let score = at.ok().and_then(|at| of_segment.get(at)).map(|(_, score)| *score);
                 if let Some(score) = score.or((!only_words).then_some(0.0)) {
                     seen.insert(near.document);
-                    all.push(Close::new(score, near.document, index.path(near.document)?));
+                    all.push(Close::new(score, near.document));
                 }
             }
         }
@@ -89,8 +84,8 @@ impl Fused {
                 close.score += close.by_meaning;
             }
         }
-        all.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.path.cmp(&other.path)));
-        Ok(Self { best: all.into(), seen, factor: Some(factor), held: None })
+        sort(index, &mut all);
+        Self { best: all.into(), seen, factor: Some(factor), held: None }
     }
 
     /// The next note, of which `rest` gives those that were not looked at, best first.

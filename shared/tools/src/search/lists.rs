@@ -1,20 +1,23 @@
 //! The terms of an expression in the index: for each word its own terms, those of its stem, or similar ones if no note has it. Only terms in
 //! documents that the caller sees count.
 
+mod pages;
+mod similar;
+mod term;
 mod wanted;
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::collections::HashMap;
 
 use atlas_ops::error::Error;
-use atlas_ops::read::index::{DocumentRef, Fetched, Index};
-use atlas_segment::Part;
+use atlas_ops::read::index::Index;
 use atlas_vault::words::is_unspaced;
 
 use crate::search::Correction;
 use crate::search::expression::{Expression, Token};
 use crate::search::language::Language;
-use crate::search::lists::wanted::{Decoded, MAX_ALTERNATIVES, MAX_CORRECTIONS, TermsToFetch, Wanted};
+use crate::search::lists::similar::SimilarWords;
+pub(crate) use crate::search::lists::term::Term;
+use crate::search::lists::wanted::{ListId, TermsToFetch};
 use crate::search::snippet::SearchedWords;
 
 /// The weight of a common word, as a share of that by its rarity, …
@@ -48,30 +51,14 @@ pub(crate) struct Word {
     pub(crate) stem: Vec<Term>,
 }
 
-/// A term of a segment.
-#[derive(Clone)]
-pub(crate) struct Term {
-    pub(crate) segment: usize,
-    pub(crate) word: Arc<str>,
-    /// Its page, and its index there.
-    page: Arc<Part>,
-    pub(crate) list: u32,
-    /// The page with its passages, if they are known.
-    pub(crate) passages: Option<Arc<Part>>,
-    pub(crate) factor: f32,
-    /// The number of its documents.
-    count: u32,
-    postings: Decoded,
-}
-
-/// A word whose pages are not there yet.
+/// A word whose terms are not there yet.
 struct WantedWord {
     token: Token,
     is_common: bool,
-    own: Vec<Wanted>,
-    stem: Vec<Wanted>,
-    /// Similar terms with their edits, if there are no others.
-    near: Vec<(u8, Wanted)>,
+    own: ListId,
+    stem: Option<ListId>,
+    /// The place of similar words, if no note has it.
+    near: Option<usize>,
     /// Whether it is not of the expression, but two neighbours of it.
     is_joined: bool,
 }
@@ -86,17 +73,17 @@ impl Lists {
         for token in &expression.words {
             let is_common = !token.is_prefix && language.is_common(&token.word);
             let own = wanted.word(token, !is_common)?;
-            let stem = if is_common { Vec::new() } else { wanted.stem(token, &stems)? };
+            let stem = if is_common { None } else { Some(wanted.stem(token, &stems)?) };
             // For who does not see everything only postings tell which words are unknown.
-            let is_unknown = index.is_whole() && own.is_empty() && stem.is_empty();
+            let is_unknown = index.is_whole() && wanted.is_empty(own) && stem.is_none_or(|stem| wanted.is_empty(stem));
             let is_similar = is_unknown && !is_common && token.may_be_misspelt();
-            let near = if is_similar { wanted.near(&token.word)? } else { Vec::new() };
+            let near = if is_similar { Some(wanted.near(&token.word)?) } else { None };
             words.push(WantedWord { token: token.clone(), is_common, own, stem, near, is_joined: false });
         }
         let neighbours = if expression.is_as_written { expression.words.as_slice() } else { &[] };
         for token in joined(neighbours, language) {
-            let (own, stem) = (wanted.word(&token, true)?, wanted.stem(&token, &stems)?);
-            words.push(WantedWord { token, is_common: false, own, stem, near: Vec::new(), is_joined: true });
+            let (own, stem) = (wanted.word(&token, true)?, Some(wanted.stem(&token, &stems)?));
+            words.push(WantedWord { token, is_common: false, own, stem, near: None, is_joined: true });
         }
         let mut exact = HashMap::new();
         for token in expression.phrases.iter().chain(&expression.excluded).flatten() {
@@ -106,15 +93,15 @@ impl Lists {
         for tag in expression.tags.iter().chain(&expression.excluded_tags) {
             tags.insert(tag.clone(), wanted.tag(tag)?);
         }
-        let fetched = index.load(wanted.wave).await?;
-        let seen = |terms: Vec<Wanted>| seen(index, &fetched, terms);
-        let of_key = |(key, terms): (String, Vec<Wanted>)| Ok((key, seen(terms)?));
-        let exact = exact.into_iter().map(of_key).collect::<Result<HashMap<_, _>, Error>>()?;
-        let tags = tags.into_iter().map(of_key).collect::<Result<HashMap<_, _>, Error>>()?;
+        let mut fetched = wanted.fetch().await?;
+        let mut of_key = |(key, list): (String, ListId)| (key, fetched.list(list));
+        let exact = exact.into_iter().map(&mut of_key).collect();
+        let tags = tags.into_iter().map(of_key).collect();
         let mut lists = Self { words: Vec::new(), exact, tags, corrections: Vec::new() };
         let mut unknown = Vec::new();
         for WantedWord { token, is_common, own, stem, near, is_joined } in words {
-            let (own, mut stem) = (seen(own)?, seen(stem)?);
+            let own = fetched.list(own);
+            let mut stem = stem.map(|stem| fetched.list(stem)).unwrap_or_default();
             if stem.len() == own.len() {
                 stem.clear();
             }
@@ -124,8 +111,8 @@ impl Lists {
             }
             let share = if is_common { COMMON } else { 1.0 };
             let mut word = Word { token, is_common, share, own, stem };
-            if is_unknown && index.is_whole() {
-                lists.corrections.extend(word.correct(nearest(index, &fetched, near)?));
+            if let Some(near) = near {
+                lists.corrections.extend(word.correct(fetched.similar(near)));
             } else if is_unknown && !is_common && word.token.may_be_misspelt() {
                 unknown.push(lists.words.len());
             }
@@ -144,13 +131,10 @@ impl Lists {
                 near.push((at, wanted.near(&word.token.word)?));
             }
         }
-        if near.is_empty() {
-            return Ok(());
-        }
-        let fetched = index.load(wanted.wave).await?;
+        let mut fetched = wanted.fetch().await?;
         for (at, near) in near {
-            let nearest = nearest(index, &fetched, near)?;
-            self.corrections.extend(self.words.get_mut(at).and_then(|word| word.correct(nearest)));
+            let similar = fetched.similar(near);
+            self.corrections.extend(self.words.get_mut(at).and_then(|word| word.correct(similar)));
         }
         Ok(())
     }
@@ -185,51 +169,14 @@ impl Lists {
 
 impl Word {
     /// Takes the terms of similar words, if there are any.
-    fn correct(&mut self, (edits, near): (u8, ByWord)) -> Option<Correction> {
-        let instead: Vec<String> = near.keys().take(MAX_CORRECTIONS).map(|word| word.to_string()).collect();
+    fn correct(&mut self, SimilarWords { edits, terms }: SimilarWords) -> Option<Correction> {
+        let instead: Vec<String> = terms.keys().map(|word| word.to_string()).collect();
         (!instead.is_empty()).then(|| {
-            self.own = near.into_values().take(MAX_CORRECTIONS).flatten().collect();
+            self.own = terms.into_values().flatten().collect();
             self.share *= if edits < 2 { 1.0 } else { TWO_EDITS };
             Correction { word: self.token.word.clone(), instead }
         })
     }
-}
-
-impl Term {
-    /// Its documents with their levels.
-    pub(crate) fn postings(&self, index: &Index) -> Result<&[(u32, u32)], Error> {
-        if let Some(known) = self.postings.get() {
-            return Ok(known);
-        }
-        let universe = index.layout(self.segment)?.documents;
-        let postings = self.page.term_page()?.postings(self.list, universe);
-        Ok(self.postings.get_or_init(|| postings.map(|postings| postings.weighted().collect()).unwrap_or_default()))
-    }
-
-    /// How many documents it has.
-    pub(crate) const fn count(&self) -> u32 {
-        self.count
-    }
-}
-
-/// Terms by their words.
-type ByWord = BTreeMap<Arc<str>, Vec<Term>>;
-
-/// Of similar terms the nearest that the caller sees, by word, and their edits.
-fn nearest(index: &Index, fetched: &Fetched, near: Vec<(u8, Wanted)>) -> Result<(u8, ByWord), Error> {
-    let (edits, terms): (Vec<u8>, Vec<Wanted>) = near.into_iter().unzip();
-    let terms = counts(index, fetched, terms)?;
-    let seen = edits.into_iter().zip(terms).filter(|(_, term)| index.is_whole() || term.count > 0);
-    let mut nearest = u8::MAX;
-    let mut by_word = ByWord::new();
-    for (edits, term) in seen {
-        // The nearest come first.
-        nearest = nearest.min(edits);
-        if edits == nearest {
-            by_word.entry(term.word.clone()).or_default().push(term);
-        }
-    }
-    Ok((nearest, by_word))
 }
 
 fn key(token: &Token) -> String {
@@ -246,39 +193,4 @@ fn joined(words: &[Token], language: Language) -> Vec<Token> {
     let telling = pairs.filter(|(one, other)| !(language.is_common(&one.word) && language.is_common(&other.word)));
     let all = telling.map(|(one, other)| Token { word: format!("{}{}", one.word, other.word), is_prefix: false });
     all.filter(|token| token.word.len() >= MIN_JOINED_BYTES && !words.contains(token)).collect()
-}
-
-/// `terms` with their pages, and the number of their documents.
-fn counts(index: &Index, fetched: &Fetched, terms: Vec<Wanted>) -> Result<Vec<Term>, Error> {
-    let counted = |wanted: Wanted| {
-        let Wanted { segment, word, slot, list, passages, factor, postings } = wanted;
-        let passages = passages.map(|slot| fetched.get(slot)).transpose()?;
-        let mut term = Term { segment, word, page: fetched.get(slot)?, list, passages, factor, count: 0, postings };
-        term.count = if index.is_whole() {
-            let universe = index.layout(segment)?.documents;
-            term.page.term_page()?.postings(list, universe).map_or(0, |postings| postings.count())
-        } else {
-            let shown = |document| index.shows(DocumentRef { segment, document });
-            let seen = term.postings(index)?.iter().filter(|(document, _)| shown(*document));
-            u32::try_from(seen.count()).unwrap_or(u32::MAX)
-        };
-        Ok(term)
-    };
-    terms.into_iter().map(counted).collect()
-}
-
-/// Like [`counts`], for terms in documents that the caller sees; limited in each segment.
-fn seen(index: &Index, fetched: &Fetched, terms: Vec<Wanted>) -> Result<Vec<Term>, Error> {
-    let mut terms = counts(index, fetched, terms)?;
-    if !index.is_whole() {
-        terms.retain(|term| term.count > 0);
-    }
-    let mut of_segment = HashMap::new();
-    terms.retain(|term| {
-        let count = of_segment.entry(term.segment).or_insert(0);
-        *count += 1;
-        // A tag matches itself besides.
-        *count <= MAX_ALTERNATIVES + 1
-    });
-    Ok(terms)
 }

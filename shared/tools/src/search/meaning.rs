@@ -90,7 +90,7 @@ pub(crate) async fn embed(context: &Context<'_>, embeddings: &Embeddings, text: 
         let vector = service.vector(provider, model, *dimensions, text).await;
         return vector.map_err(|error| refused(error.to_string(), None));
     }
-    if let Err(remedy) = embeddings.runs_here() {
+    if let Err(remedy) = context.vault.mirror.runs(embeddings) {
         return Err(refused(format!("the embedding model {model} has a network, and {remedy}"), None));
     }
     let vectors = context.vault.mirror.embed(embeddings, &[text], Purpose::Query).await;

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use atlas_embeddings::Vector;
 use atlas_ops::error::Error;
 use atlas_ops::read::index::{DocumentRef, Index};
+use atlas_segment::VectorTable;
 
 use crate::search::clustered;
 use crate::search::near::{Candidate, Near, POOL, Rows, candidates};
@@ -24,11 +25,23 @@ pub(crate) async fn nearest(
     if query.is_zero() {
         return Ok(Vec::new());
     }
-    if let Some(clusters) = index.clusters()? {
-        return clustered::nearest(index, &clusters, query, also, &takes).await;
+    let Some(clusters) = index.clusters()? else { return among_all(index, query, also, &takes).await };
+    match clustered::nearest(index, &clusters, query, also, &takes).await? {
+        Some(found) => Ok(found),
+        // They only save reading.
+        None => among_all(&index.without_clusters().await?, query, also, &takes).await,
     }
+}
+
+/// The passages, found by all codes.
+async fn among_all(
+    index: &Index,
+    query: &Vector,
+    also: &[DocumentRef],
+    takes: &impl Fn(DocumentRef) -> Result<bool, Error>,
+) -> Result<Vec<Near>, Error> {
     let code = query.code();
-    let mut candidates = candidates(index, query, |bytes| code.distance(bytes), &takes)?;
+    let mut candidates = candidates(index, query, |bytes| code.distance(bytes), takes)?;
     candidates.sort_by_key(|candidate| (candidate.distance(), candidate.document));
     let last = candidates.get(POOL - 1).map_or(u32::MAX, Candidate::distance);
     let pool = candidates.partition_point(|candidate| candidate.distance() <= last);
@@ -51,25 +64,31 @@ pub(crate) async fn nearest(
 
 /// Passages of these notes, of which the caller sees all, as of those that are found.
 pub(crate) async fn nearest_of(index: &Index, query: &Vector, documents: &[DocumentRef]) -> Result<Vec<Near>, Error> {
-    match index.clusters()? {
-        Some(_) if query.is_zero() => Ok(Vec::new()),
-        Some(clusters) => clustered::nearest_of(index, &clusters, query, documents).await,
-        None => {
-            let documents: HashSet<&DocumentRef> = documents.iter().collect();
-            nearest(index, query, &[], |document| Ok(documents.contains(&document))).await
-        }
+    if query.is_zero() {
+        return Ok(Vec::new());
+    }
+    let known: HashSet<&DocumentRef> = documents.iter().collect();
+    let takes = |document: DocumentRef| Ok(known.contains(&document));
+    let Some(clusters) = index.clusters()? else { return among_all(index, query, &[], &takes).await };
+    match clustered::nearest_of(index, &clusters, query, documents).await? {
+        Some(found) => Ok(found),
+        None => among_all(&index.without_clusters().await?, query, &[], &takes).await,
     }
 }
 
 /// The rows of a note: its vectors, in the order of their lines.
 pub(crate) async fn vectors_of(index: &Index, document: DocumentRef) -> Result<Vec<Vector>, Error> {
     let Some(vectors) = index.vectors(document.segment)? else { return Ok(Vec::new()) };
+    let rows_of = |table: &VectorTable| table.rows(document.document).collect();
     let places = match (vectors.table, index.clusters()?) {
-        (Some(table), _) => table.rows(document.document).collect(),
-        (None, Some(clusters)) => {
-            let pages = clustered::passages(index, &clusters, &[document]).await?;
-            pages.into_iter().flat_map(|(_, rows)| rows).map(|(row, _)| row).collect()
-        }
+        (Some(table), _) => rows_of(table),
+        (None, Some(clusters)) => match clustered::passages(index, &clusters, &[document]).await? {
+            Some(pages) => pages.into_iter().flat_map(|(_, rows)| rows).map(|(row, _)| row).collect(),
+            None => {
+                let whole = index.without_clusters().await?;
+                whole.vectors(document.segment)?.and_then(|vectors| vectors.table).map(rows_of).unwrap_or_default()
+            }
+        },
         (None, None) => Vec::new(),
     };
     let mut rows = Rows::default();

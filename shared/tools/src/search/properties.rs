@@ -8,6 +8,8 @@ use atlas_segment::SectionName;
 use atlas_vault::fold;
 use serde_json::Value;
 
+use crate::search::merge::Weighted;
+
 /// A condition on a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PropertyTerm {
@@ -50,13 +52,12 @@ impl PropertyTerm {
     }
 }
 
-/// Gives the documents that do not meet all `terms` the score `none`.
+/// Keeps the documents that meet all `terms`. `scores` has those of each segment.
 pub(crate) async fn keep(
     context: &Context<'_>,
     view: View,
     terms: &[PropertyTerm],
-    scores: &mut [Vec<f32>],
-    none: f32,
+    scores: &mut [Weighted],
 ) -> Result<(), Error> {
     if terms.is_empty() {
         return Ok(());
@@ -66,7 +67,8 @@ pub(crate) async fn keep(
         let columns = facts.properties(segment)?;
         for term in terms {
             context.work.check()?;
-            let mut has = vec![false; scores.len()];
+            let most = scores.last().map_or(0, |(document, _)| *document as usize + 1);
+            let mut has = vec![false; most];
             for column in columns.iter().filter(|column| fold::fold(column.key()) == term.name) {
                 for (document, value) in column.iter() {
                     if let Some(has) = has.get_mut(document as usize) {
@@ -74,11 +76,7 @@ pub(crate) async fn keep(
                     }
                 }
             }
-            for (score, has) in scores.iter_mut().zip(has) {
-                if has == term.is_excluded {
-                    *score = none;
-                }
-            }
+            scores.retain(|(document, _)| has.get(*document as usize) == Some(&!term.is_excluded));
         }
     }
     Ok(())

@@ -3,17 +3,20 @@
 use atlas_ops::error::Error;
 use atlas_ops::read::index::{DocumentRef, Index};
 
-use crate::search::scores::{NONE, can_be_shown};
+use crate::search::merge::Weighted;
+use crate::search::scores::can_be_shown;
 
 /// How many are sorted at first: a few more than are looked at closely. Then each time so many times as many.
 const FIRST: usize = 128;
 const MORE: usize = 4;
+/// Lower than any score.
+const NONE: f32 = f32::NEG_INFINITY;
 
 /// Documents by score, the highest first; by path for equal scores. Only those that the caller sees and that have a text.
 pub(crate) struct Ranked<'a> {
     index: &'a Index,
-    /// By segment and document.
-    scores: Vec<Vec<f32>>,
+    /// By segment.
+    scores: Vec<Weighted>,
     /// The lowest score among those that were sorted.
     least: f32,
     /// How many are sorted next.
@@ -21,46 +24,47 @@ pub(crate) struct Ranked<'a> {
     /// Those sorted and not yet returned, the last first.
     sorted: Vec<(f32, DocumentRef)>,
     /// Documents with the same score, the last first.
-    equal: Vec<(String, f32, DocumentRef)>,
+    equal: Vec<(f32, DocumentRef)>,
 }
 
 impl<'a> Ranked<'a> {
     /// These documents.
-    pub(crate) fn new(index: &'a Index, scores: Vec<(f32, DocumentRef)>) -> Result<Self, Error> {
-        let none = |segment| Ok(vec![NONE; index.paths(segment)?.len() as usize]);
-        let mut of_segments = index.segments().map(none).collect::<Result<Vec<_>, Error>>()?;
+    pub(crate) fn new(index: &'a Index, scores: Vec<(f32, DocumentRef)>) -> Self {
+        let mut of_segments: Vec<Weighted> = index.segments().map(|_| Vec::new()).collect();
         for (score, DocumentRef { segment, document }) in scores {
-            let own = of_segments.get_mut(segment).and_then(|own| own.get_mut(document as usize));
-            own.into_iter().for_each(|own| *own = score);
+            of_segments.get_mut(segment).into_iter().for_each(|own| own.push((document, score)));
         }
-        Ok(Self::of_segments(index, of_segments))
+        Self::of_segments(index, of_segments)
     }
 
-    /// All documents but those with [`NONE`], whose scores are given by segment and document.
-    pub(crate) const fn of_segments(index: &'a Index, scores: Vec<Vec<f32>>) -> Self {
+    /// The documents of each segment, with their scores.
+    pub(crate) const fn of_segments(index: &'a Index, scores: Vec<Weighted>) -> Self {
         Self { index, scores, least: f32::INFINITY, next: FIRST, sorted: Vec::new(), equal: Vec::new() }
     }
 
-    /// The next document, with its score and path.
-    pub(crate) fn next(&mut self) -> Result<Option<(f32, DocumentRef, String)>, Error> {
-        if self.equal.is_empty() {
-            let Some((score, document)) = self.seen()? else { return Ok(None) };
-            // Within one segment documents are in path order already.
-            if self.scores.len() == 1 {
-                return Ok(Some((score, document, self.index.path(document)?)));
-            }
-            self.equal.push((self.index.path(document)?, score, document));
-            // All with one score are sorted together.
-            while self.sorted.last().is_some_and(|(next, _)| *next == score)
-                && let Some((_, document)) = self.sorted.pop()
-            {
-                if can_be_shown(self.index, document)? {
-                    self.equal.push((self.index.path(document)?, score, document));
-                }
-            }
-            self.equal.sort_unstable_by(|one, other| other.0.cmp(&one.0));
+    /// The next document, with its score.
+    pub(crate) fn next(&mut self) -> Result<Option<(f32, DocumentRef)>, Error> {
+        if let Some(equal) = self.equal.pop() {
+            return Ok(Some(equal));
         }
-        Ok(self.equal.pop().map(|(path, score, document)| (score, document, path)))
+        let Some((score, document)) = self.seen()? else { return Ok(None) };
+        let is_equal = |next: Option<&(f32, DocumentRef)>| next.is_some_and(|(next, _)| *next == score);
+        // Within one segment documents are in path order already.
+        if self.scores.len() == 1 || !is_equal(self.sorted.last()) {
+            return Ok(Some((score, document)));
+        }
+        self.equal.push((score, document));
+        // All with one score are sorted together.
+        while is_equal(self.sorted.last())
+            && let Some((_, document)) = self.sorted.pop()
+        {
+            if can_be_shown(self.index, document)? {
+                self.equal.push((score, document));
+            }
+        }
+        self.index.sort_by_path(&mut self.equal, |(_, document)| *document);
+        self.equal.reverse();
+        Ok(self.equal.pop())
     }
 
     /// The next document that the caller sees.
@@ -82,12 +86,11 @@ impl<'a> Ranked<'a> {
         if below == NONE {
             return;
         }
-        let least = highest(self.scores.iter().flatten().copied().filter(|score| *score < below), self.next);
+        let scores = self.scores.iter().flatten().map(|(_, score)| *score);
+        let least = highest(scores.filter(|score| *score < below), self.next);
         for (segment, scores) in self.scores.iter().enumerate() {
-            for (document, score) in (0u32..).zip(scores) {
-                if *score >= least && *score < below && *score > NONE {
-                    self.sorted.push((*score, DocumentRef { segment, document }));
-                }
+            for (document, score) in scores.iter().filter(|(_, score)| *score >= least && *score < below) {
+                self.sorted.push((*score, DocumentRef { segment, document: *document }));
             }
         }
         self.sorted.sort_unstable_by(|one, other| one.0.total_cmp(&other.0).then_with(|| other.1.cmp(&one.1)));

@@ -22,10 +22,11 @@ use crate::search::filter::Filter;
 use crate::search::fused::Fused;
 use crate::search::lists::Lists;
 use crate::search::meaning::{Asked, Meaning};
+use crate::search::merge::Weighted;
 use crate::search::nearest::{self, nearest};
 use crate::search::properties;
 use crate::search::ranked::Ranked;
-use crate::search::scores::{NONE, Scores};
+use crate::search::scores::Scores;
 use crate::search::snippet::{SearchedWords, first_of, holds};
 use crate::search::surroundings::has_pages;
 use crate::search::{Explained, Listing, Note, Output, SearchResult, TOO_LARGE, Why};
@@ -93,7 +94,7 @@ async fn page_of(view: View, request: &Request<'_>, cursor: Option<&Cursor>, vec
     let is_alone = request.meaning.as_ref().is_some_and(|asked| asked.is_alone);
     let scores = Scores::new(&index, &lists)?;
     let mut words = if is_alone { Vec::new() } else { scores.by_segment(expression)? };
-    properties::keep(request.context, view, &expression.properties, &mut words, NONE).await?;
+    properties::keep(request.context, view, &expression.properties, &mut words).await?;
     let query = match &meaning {
         Some(Meaning::Vector(vector)) => Some(vector),
         _ => None,
@@ -103,9 +104,9 @@ async fn page_of(view: View, request: &Request<'_>, cursor: Option<&Cursor>, vec
     let mut ranked = Ranked::of_segments(&index, words);
     let mut next = || -> Result<Option<Close>, Error> {
         loop {
-            let Some((score, document, path)) = ranked.next()? else { return Ok(None) };
-            if takes(request, &path) {
-                return Ok(Some(Close::new(score, document, path)));
+            let Some((score, document)) = ranked.next()? else { return Ok(None) };
+            if takes(&index, request, document)? {
+                return Ok(Some(Close::new(score, document)));
             }
         }
     };
@@ -154,15 +155,11 @@ async fn page_of(view: View, request: &Request<'_>, cursor: Option<&Cursor>, vec
             }
             bytes += text.len() as u64;
             let text = decoded(&text);
-            if holds_what_it_must(expression, &candidate.close.path, &text) {
-                places.push(candidate.place);
-                page.push(SearchResult::Note(note(
-                    &index,
-                    candidate.close,
-                    &text,
-                    &searched,
-                    request.listing.explain,
-                )?));
+            let Candidate { place, close } = candidate;
+            let path = index.path(close.document)?;
+            if holds_what_it_must(expression, &path, &text) {
+                places.push(place);
+                page.push(SearchResult::Note(note(&index, close, path, &text, &searched, request.listing.explain)?));
             }
         }
     }
@@ -200,27 +197,25 @@ async fn page_of(view: View, request: &Request<'_>, cursor: Option<&Cursor>, vec
     })
 }
 
-/// Notes by their meaning, and unless that counts alone by their words, of which `words` has all scores, by segment and document.
+/// Notes by their meaning, and unless that counts alone by their words, of which `words` has all scores, by segment.
 async fn fused(
     index: &Index,
     request: &Request<'_>,
     query: &Vector,
     best: Vec<Close>,
-    words: &[Vec<f32>],
+    words: &[Weighted],
 ) -> Result<Fused, Error> {
     let also: Vec<DocumentRef> = best.iter().map(|close| close.document).collect();
     let expression = &request.expression;
-    let is_any =
-        request.listing.filter.is_none() && expression.paths.is_empty() && expression.excluded_paths.is_empty();
-    let nearest = nearest(index, query, &also, |document| Ok(is_any || takes(request, &index.path(document)?))).await?;
+    let nearest = nearest(index, query, &also, |document| takes(index, request, document)).await?;
     if request.meaning.as_ref().is_some_and(|asked| asked.is_alone) {
-        return Fused::by_meaning(index, &nearest);
+        return Ok(Fused::by_meaning(&nearest));
     }
     // Phrases are looked for in the texts; what else is required or excluded only the index tells.
     let Expression { excluded, tags, excluded_tags, properties, .. } = expression;
     let excludes_words = excluded.iter().any(|phrase| phrase.len() == 1);
     let only_words = excludes_words || !tags.is_empty() || !excluded_tags.is_empty() || !properties.is_empty();
-    Fused::new(index, best, words, &nearest, only_words)
+    Ok(Fused::new(index, best, words, &nearest, only_words))
 }
 
 /// A note that the index cannot exclude, and its rank.
@@ -237,23 +232,35 @@ fn holds_what_it_must(expression: &Expression, path: &str, text: &str) -> bool {
         && !expression.excluded.iter().any(|phrase| phrase.len() > 1 && found(phrase))
 }
 
-fn takes(request: &Request<'_>, path: &str) -> bool {
-    let Expression { paths, excluded_paths, .. } = &request.expression;
-    let folded = fold::fold(path);
-    Filter::takes(request.listing.filter.as_ref(), path)
+/// Whether a document is one of those that are searched.
+fn takes(index: &Index, request: &Request<'_>, document: DocumentRef) -> Result<bool, Error> {
+    let (filter, Expression { paths, excluded_paths, .. }) = (request.listing.filter.as_ref(), &request.expression);
+    if filter.is_none() && paths.is_empty() && excluded_paths.is_empty() {
+        return Ok(true);
+    }
+    let path = index.path(document)?;
+    let folded = fold::fold(&path);
+    Ok(Filter::takes(filter, &path)
         && paths.iter().all(|part| folded.contains(part))
-        && !excluded_paths.iter().any(|part| folded.contains(part))
+        && !excluded_paths.iter().any(|part| folded.contains(part)))
 }
 
 /// The title of a note with these headings: the property, else the first heading of level 1, else its name.
-pub(crate) fn title<'h>(path: &str, text: &str, mut headings: impl Iterator<Item = (u8, &'h str)>) -> String {
+pub(crate) fn title(path: &str, text: &str, mut headings: impl Iterator<Item = (u8, impl AsRef<str>)>) -> String {
     frontmatter::title(text).unwrap_or_else(|| {
-        let first = headings.find(|(level, heading)| *level == 1 && !heading.trim().is_empty());
-        first.map_or_else(|| bare_name(path), |(_, heading)| heading.trim()).to_owned()
+        let first = headings.find(|(level, heading)| *level == 1 && !heading.as_ref().trim().is_empty());
+        first.map_or_else(|| bare_name(path).to_owned(), |(_, heading)| heading.as_ref().trim().to_owned())
     })
 }
 
-fn note(index: &Index, close: Close, text: &str, searched: &SearchedWords, explain: bool) -> Result<Note, Error> {
+fn note(
+    index: &Index,
+    close: Close,
+    path: String,
+    text: &str,
+    searched: &SearchedWords,
+    explain: bool,
+) -> Result<Note, Error> {
     let headings = || Ok::<_, Error>(index.headings(close.document.segment)?.of(close.document.document));
     // A passage begins with the line of its heading.
     let starts = passage_starts(text, headings()?.map(|heading| heading.line));
@@ -266,8 +273,8 @@ fn note(index: &Index, close: Close, text: &str, searched: &SearchedWords, expla
         Some(lines) if searched.found(text).next().is_none() => first_of(text, lines),
         _ => searched.snippet(text, passage.unwrap_or_default()),
     };
-    let page = has_pages(&close.path).then(|| page_of_line(text.as_bytes(), snippet.line));
-    let title = title(&close.path, text, headings()?.map(|heading| (heading.level, heading.text)));
+    let page = has_pages(&path).then(|| page_of_line(text.as_bytes(), snippet.line));
+    let title = title(&path, text, headings()?.map(|heading| (heading.level, heading.text)));
     let nearest = headings()?.take_while(|heading| heading.line as usize <= snippet.line).last();
     let why = explain.then(|| Why {
         words: rounded(close.score - close.by_passage - close.by_name - close.by_links - close.by_meaning),
@@ -279,10 +286,10 @@ fn note(index: &Index, close: Close, text: &str, searched: &SearchedWords, expla
         has: searched.found(text).map(str::to_owned).collect(),
     });
     Ok(Note {
-        path: close.path,
+        path,
         title,
         score: rounded(close.score),
-        anchor: nearest.map(|heading| atlas_vault::anchor(heading.text)),
+        anchor: nearest.map(|heading| atlas_vault::anchor(&heading.text)),
         line: snippet.line as u64 + 1,
         page,
         snippet: snippet.text,

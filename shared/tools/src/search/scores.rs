@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 
 use atlas_ops::error::Error;
 use atlas_ops::read::index::{DocumentRef, Index};
-use atlas_segment::terms::weight_of;
+use atlas_segment::terms::{LEVELS, weight_of};
 
 use crate::search::anchors::anchored;
 use crate::search::expression::Expression;
 use crate::search::lists::{Lists, Term, Word};
+use crate::search::merge::{Weighted, keep, merge};
 use crate::search::snippet::SearchedWords;
 
 /// How fast further occurrences saturate, …
@@ -21,12 +22,6 @@ const B: f32 = 0.85;
 const STEM: f32 = 0.6;
 /// The part of a score that a note loses which has none of the words that count.
 const COVERAGE: f32 = 0.1;
-
-/// The score of a document that is no result.
-pub(crate) const NONE: f32 = f32::NEG_INFINITY;
-
-/// Terms in fewer than one of so many documents are merged, others are summed in a table of all documents.
-const FEW: usize = 32;
 
 /// The scores of an expression.
 pub(crate) struct Scores<'a> {
@@ -39,9 +34,6 @@ pub(crate) struct Scores<'a> {
     documents: u64,
     average: f32,
 }
-
-/// Ascending documents with their weights.
-type Weighted = Vec<(u32, f32)>;
 
 /// The two kinds of terms of a word, each with its part of the score.
 pub(crate) fn halves(word: &Word) -> [(f32, &[Term]); 2] {
@@ -66,8 +58,7 @@ impl<'a> Scores<'a> {
                     let rest = anchored.split_off(&DocumentRef { segment: segment + 1, document: 0 });
                     let of_segment = std::mem::replace(&mut anchored, rest);
                     let found = merged(weighted(index, segment, terms)?, of_segment);
-                    let seen = |(document, _): &&(u32, f32)| index.shows(DocumentRef { segment, document: *document });
-                    count += if index.is_whole() { found.len() } else { found.iter().filter(seen).count() };
+                    count += found.len();
                     postings.push(found);
                 }
                 *worth = part * word.share * scores.rarity(count as u64);
@@ -102,9 +93,9 @@ impl<'a> Scores<'a> {
     pub(crate) fn all(&self, expression: &Expression) -> Result<Vec<(f32, DocumentRef)>, Error> {
         let mut found = Vec::new();
         for (segment, scores) in self.by_segment(expression)?.into_iter().enumerate() {
-            for (document, score) in (0u32..).zip(scores) {
+            for (document, score) in scores {
                 let document = DocumentRef { segment, document };
-                if score > NONE && can_be_shown(self.index, document)? {
+                if can_be_shown(self.index, document)? {
                     found.push((score, document));
                 }
             }
@@ -112,19 +103,15 @@ impl<'a> Scores<'a> {
         Ok(found)
     }
 
-    /// The score of each document of each segment, whoever sees it; [`NONE`] if the index excludes it.
-    pub(crate) fn by_segment(&self, expression: &Expression) -> Result<Vec<Vec<f32>>, Error> {
+    /// By segment: the documents that the index cannot exclude, with their scores.
+    pub(crate) fn by_segment(&self, expression: &Expression) -> Result<Vec<Weighted>, Error> {
         let index = self.index;
         let mut of_segments = Vec::with_capacity(index.segments().len());
         for segment in index.segments() {
             let mut scores = self.sums(segment, expression)?;
             // Required and excluded terms.
             let mut keep = |terms: &[Term], is_wanted: bool| -> Result<(), Error> {
-                for (score, has) in scores.iter_mut().zip(having(index, segment, terms)?) {
-                    if has != is_wanted {
-                        *score = NONE;
-                    }
-                }
+                keep(&mut scores, &weighted(index, segment, terms)?, is_wanted);
                 Ok(())
             };
             for tag in &expression.tags {
@@ -146,43 +133,41 @@ impl<'a> Scores<'a> {
         Ok(of_segments)
     }
 
-    /// The score of each document of `segment`; [`NONE`] if it has none of the words.
-    fn sums(&self, segment: usize, expression: &Expression) -> Result<Vec<f32>, Error> {
+    /// The documents of `segment` with any of the words, or all where none is asked for, with their scores.
+    fn sums(&self, segment: usize, expression: &Expression) -> Result<Weighted, Error> {
         let lengths = self.index.terms(segment)?.lengths();
-        let none = if expression.words.is_empty() { 0.0 } else { NONE };
-        let mut scores = vec![none; lengths.len()];
-        let mut covered = vec![0.0f32; lengths.len()];
-        let mut total = 0.0;
-        let norms: Vec<f32> = lengths.iter().map(|length| K1 * (1.0 - B + B * *length as f32 / self.average)).collect();
-        for (worths, postings) in self.worths.iter().zip(&self.postings) {
-            for (worth, of_segments) in worths.iter().zip(postings) {
-                total += if of_segments.iter().all(Vec::is_empty) { 0.0 } else { *worth };
-                for (document, weight) in of_segments.get(segment).into_iter().flatten() {
-                    let at = *document as usize;
-                    if let (Some(score), Some(norm), Some(covered)) =
-                        (scores.get_mut(at), norms.get(at), covered.get_mut(at))
-                    {
-                        *score = f32::max(*score, 0.0) + worth * weight * (K1 + 1.0) / (weight + norm);
-                        *covered += worth;
-                    }
-                }
+        let norm = |length: u32| K1 * (1.0 - B + B * length as f32 / self.average);
+        let score = |worth: f32, weight: f32, norm: f32| worth * weight * (K1 + 1.0) / (weight + norm);
+        let (mut total, mut worths, mut lists) = (0.0, Vec::new(), Vec::new());
+        for (worth, of_segments) in self.worths.iter().flatten().zip(self.postings.iter().flatten()) {
+            total += if of_segments.iter().all(Vec::is_empty) { 0.0 } else { *worth };
+            if let Some(own) = of_segments.get(segment).filter(|own| !own.is_empty()) {
+                worths.push(*worth);
+                lists.push(own.as_slice());
             }
         }
-        if total > 0.0 {
-            for (score, covered) in scores.iter_mut().zip(&covered).filter(|(score, _)| **score > 0.0) {
-                *score *= 1.0 - COVERAGE + COVERAGE * covered / total;
-            }
-        }
+        let mut scores = if expression.words.is_empty() {
+            (0u32..).zip(lengths).map(|(document, _)| (document, 0.0)).collect()
+        } else {
+            merge(
+                &lists,
+                |(sum, covered): &mut (f32, f32), list, document, weight| {
+                    let length = lengths.get(document as usize).copied().unwrap_or_default();
+                    let worth = worths.get(list).copied().unwrap_or_default();
+                    *sum += score(worth, weight, norm(length));
+                    *covered += worth;
+                },
+                |(sum, covered)| if total > 0.0 { sum * (1.0 - COVERAGE + COVERAGE * covered / total) } else { sum },
+            )
+        };
         for token in expression.phrases.iter().flatten() {
             let terms = self.lists.exact(token);
             let worth = self.worth(terms);
+            let mut rest = scores.iter_mut().peekable();
             for (document, weight) in weighted(self.index, segment, terms)? {
-                let at = document as usize;
-                if let (Some(score), Some(norm)) = (scores.get_mut(at), norms.get(at))
-                    && *score > NONE
-                {
-                    *score += worth * weight * (K1 + 1.0) / (weight + norm);
-                }
+                while rest.next_if(|(scored, _)| *scored < document).is_some() {}
+                let Some((_, sum)) = rest.next_if(|(scored, _)| *scored == document) else { continue };
+                *sum += score(worth, weight, norm(lengths.get(document as usize).copied().unwrap_or_default()));
             }
         }
         Ok(scores)
@@ -195,66 +180,30 @@ pub(crate) fn can_be_shown(index: &Index, document: DocumentRef) -> Result<bool,
 }
 
 /// `found`, with what links add.
-fn merged(mut found: Weighted, anchored: BTreeMap<DocumentRef, f32>) -> Weighted {
+fn merged(found: Weighted, anchored: BTreeMap<DocumentRef, f32>) -> Weighted {
     if anchored.is_empty() {
         return found;
     }
-    found.extend(anchored.into_iter().map(|(document, weight)| (document.document, weight)));
-    summed(found)
+    let anchored: Weighted = anchored.into_iter().map(|(document, weight)| (document.document, weight)).collect();
+    merge(&[&found, &anchored], |sum: &mut f32, _, _, weight| *sum += weight, |sum| sum)
 }
 
-/// Each document once, in order, with the sum of its weights.
-fn summed(mut found: Weighted) -> Weighted {
-    found.sort_by_key(|(document, _)| *document);
-    found.dedup_by(|next, kept| {
-        let is_same = next.0 == kept.0;
-        kept.1 += if is_same { next.1 } else { 0.0 };
-        is_same
-    });
-    found
-}
-
-/// The documents of `segment` with any of `terms`, and the sums of their weights: all terms count as one.
+/// The documents of `segment` with any of `terms` that the caller sees, and the sums of their weights: all terms count as one.
 pub(crate) fn weighted(index: &Index, segment: usize, terms: &[Term]) -> Result<Weighted, Error> {
-    let of_segment = || terms.iter().filter(|term| term.segment == segment);
-    let weight = |term: &Term, level: u32| term.factor * weight_of(level) as f32;
-    let mut all = Vec::new();
-    let mut most = 0;
-    for term in of_segment() {
-        let postings = term.postings(index)?;
-        most += postings.len();
-        all.push((term, postings));
+    let mut lists = Vec::new();
+    let mut weights = Vec::new();
+    for term in terms.iter().filter(|term| term.segment == segment) {
+        lists.push(term.postings(index)?);
+        weights.push(LEVELS.map(|level| term.factor * weight_of(level) as f32));
     }
-    if let [(term, postings)] = all.as_slice() {
-        return Ok(postings.iter().map(|(document, level)| (*document, weight(term, *level))).collect());
+    let weight = |list: usize, level: u32| {
+        let of_level = weights.get(list).and_then(|weights| weights.get((level as usize).wrapping_sub(1)));
+        of_level.copied().unwrap_or_default()
+    };
+    if let [postings] = lists.as_slice() {
+        return Ok(postings.iter().map(|(document, level)| (*document, weight(0, *level))).collect());
     }
-    let documents = index.terms(segment)?.lengths().len();
-    if most < documents / FEW {
-        let each = |(term, postings): &(&Term, &[(u32, u32)])| -> Vec<_> {
-            postings.iter().map(|(document, level)| (*document, weight(term, *level))).collect()
-        };
-        return Ok(summed(all.iter().flat_map(each).collect()));
-    }
-    let mut weights = vec![0.0; documents];
-    for (term, postings) in all {
-        for (document, level) in postings {
-            if let Some(sum) = weights.get_mut(*document as usize) {
-                *sum += weight(term, *level);
-            }
-        }
-    }
-    Ok((0u32..).zip(weights).filter(|(_, weight)| *weight > 0.0).collect())
-}
-
-/// For each document of `segment`, whether it contains any of `terms`.
-fn having(index: &Index, segment: usize, terms: &[Term]) -> Result<Vec<bool>, Error> {
-    let mut having = vec![false; index.terms(segment)?.lengths().len()];
-    for (document, _) in weighted(index, segment, terms)? {
-        if let Some(has) = having.get_mut(document as usize) {
-            *has = true;
-        }
-    }
-    Ok(having)
+    Ok(merge(&lists, |sum: &mut f32, list, _, level| *sum += weight(list, level), |sum| sum))
 }
 
 /// The number of documents that the caller sees, and their average number of words.
@@ -262,12 +211,13 @@ fn size(index: &Index) -> Result<(u64, f32), Error> {
     let (mut documents, mut words) = (0, 0);
     for segment in index.segments() {
         let table = index.terms(segment)?;
-        if index.is_whole() {
-            documents += table.lengths().len() as u64;
-            words += table.words();
-        } else {
-            for (document, length) in (0..).zip(table.lengths()) {
-                if index.shows(DocumentRef { segment, document }) {
+        match index.shown(segment)? {
+            None => {
+                documents += table.lengths().len() as u64;
+                words += table.words();
+            }
+            Some(shown) => {
+                for (length, _) in table.lengths().iter().zip(shown).filter(|(_, is_shown)| **is_shown) {
                     documents += 1;
                     words += u64::from(*length);
                 }

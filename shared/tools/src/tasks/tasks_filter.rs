@@ -1,5 +1,6 @@
 //! `tasks_filter`: the results of a query of the Tasks plugin, without the plugin.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use atlas_ops::arguments::{self, Exact, Given, Text, Zone};
@@ -72,7 +73,7 @@ pub struct GroupCount {
 struct FoundTask<'a> {
     /// The index of its path.
     path: usize,
-    heading: Option<&'a str>,
+    heading: Option<Cow<'a, str>>,
     task: &'a Task,
     fields: TaskFields<'a>,
     folded: Folded,
@@ -173,7 +174,7 @@ impl FoundTask<'_> {
     fn item<'a>(&'a self, paths: &'a [String]) -> Item<'a> {
         let path = paths.get(self.path).map_or("", String::as_str);
         let Self { heading, task, fields, folded, .. } = self;
-        Item { path, heading: *heading, indent: task.indent, mark: task.status, fields, folded }
+        Item { path, heading: heading.as_deref(), indent: task.indent, mark: task.status, fields, folded }
     }
 }
 
@@ -211,7 +212,7 @@ fn found<'a>(
                 continue;
             }
             let above = headings.partition_point(|heading| heading.line <= task.line);
-            let heading = above.checked_sub(1).and_then(|last| headings.get(last)).map(|heading| heading.text);
+            let heading = above.checked_sub(1).and_then(|last| headings.get(last)).map(|heading| heading.text.clone());
             let path = paths.len().saturating_sub(1);
             let one = FoundTask { path, heading, task, fields: fields(&task.text), folded: Folded::default() };
             if query.matches(&one.item(paths)) {

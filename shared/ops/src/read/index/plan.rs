@@ -10,6 +10,7 @@ use bytes::Bytes;
 use futures::future::try_join;
 
 use crate::error::Error;
+use crate::read::index::shown::ShownDocuments;
 use crate::read::index::vectors::{OfClusters, OfSegment};
 use crate::read::index::{Fetched, Index, Slot, Want, Wave};
 use crate::read::prefetched::Prefetched;
@@ -94,7 +95,7 @@ impl Plan {
             }
             let mut record_pages = Vec::new();
             for path in want.records {
-                if let Some((part, first)) = layout.record_page(path)?.filter(|_| layout.may_hold(path)) {
+                if let Some((part, first)) = layout.record_page(path)? {
                     record_pages.push((add(part), first));
                 }
             }
@@ -136,6 +137,6 @@ impl Loaded {
         let near = plan.near.into_iter().zip(near);
         let near = near.map(|((segment, range), bytes)| Prefetched { segment, range, bytes }).collect();
         let clusters = plan.clusters.map(|of| of.get(&parts)).transpose()?;
-        Ok(Index { near, view, segments, clusters })
+        Ok(Index { near, view, segments, clusters, shown: ShownDocuments::default() })
     }
 }

@@ -21,6 +21,7 @@ impl Index {
     /// The records of `documents`, in one wave.
     pub async fn records(&self, documents: &[DocumentRef]) -> Result<Vec<Record>, Error> {
         let missing = || Error::new(crate::Code::Internal, Reason::Internal, "a record is missing");
+        self.snapshot().open(|segment, _| documents.iter().any(|document| document.segment == segment)).await?;
         let mut wave = Wave::default();
         let mut slots = HashMap::new();
         let mut places = Vec::with_capacity(documents.len());

@@ -110,6 +110,20 @@ impl Index {
         Ok(Some(Clusters { layout: entry.layout, head: head.cluster_head()?, centroids: centroids.vectors()? }))
     }
 
+    /// Fetches parts of the clusters, like [`load_scattered`](Self::load_scattered); [`None`] if they are missing or damaged.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub async fn load_of_clusters(&self, wave: Wave) -> Result<Option<Fetched>, Error> {
+        match self.snapshot().with_max_requests(SCATTERED).load(&wave.0).await {
+            Err(error) if self.snapshot().is_of_clusters(&error) => {
+                tracing::warn!(%error, "vectors are read without their clusters");
+                Ok(None)
+            }
+            loaded => Ok(Some(Fetched(loaded?))),
+        }
+    }
+
     /// Fetches the parts of a wave that are far from each other: in many requests, so that little is read between them.
     ///
     /// # Errors

@@ -28,9 +28,9 @@ struct Section {
 
 impl<'t> Sections<'t> {
     /// The sections of `text`, whose headings are given by line (counted from 0) and text.
-    pub(crate) fn of<'h>(
+    pub(crate) fn of(
         text: &'t str,
-        headings: impl Iterator<Item = (usize, &'h str)>,
+        headings: impl Iterator<Item = (usize, impl AsRef<str>)>,
         wanted: &SearchedWords,
         is_code: bool,
     ) -> Self {
@@ -42,7 +42,11 @@ impl<'t> Sections<'t> {
             if let Some(last) = sections.last_mut() {
                 last.range.end = start;
             }
-            sections.push(Section { range: start..text.len(), anchor: Some(atlas_vault::anchor(heading)), score: 0.0 });
+            sections.push(Section {
+                range: start..text.len(),
+                anchor: Some(atlas_vault::anchor(heading.as_ref())),
+                score: 0.0,
+            });
         }
         let mut all = Self { text, sections, worths: BTreeMap::new() };
         if is_code {

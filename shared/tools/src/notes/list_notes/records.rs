@@ -3,7 +3,7 @@
 use atlas_ops::error::Error;
 use atlas_ops::read::index::Wave;
 use atlas_ops::read::view::View;
-use atlas_segment::Record;
+use atlas_segment::{Layout, Record};
 
 /// The live records under `prefix` and after `after`, in path order, from one wave of pages with at least `count`
 /// records, and the path up to which they are complete; [`None`] if there are no more.
@@ -15,11 +15,13 @@ pub(super) async fn next_records(
 ) -> Result<(Vec<Record>, Option<String>), Error> {
     let snapshot = view.snapshot();
     let start = if after < prefix { prefix } else { after };
+    let may_have =
+        |layout: &Layout| *layout.last >= *start && (layout.first.starts_with(prefix) || *layout.first <= *prefix);
+    snapshot.open(|_, entry| may_have(&entry.layout)).await?;
     let mut wave = Wave::default();
     let mut pages = Vec::new();
-    for (segment, entry) in snapshot.segments().iter().enumerate() {
-        let first = entry.layout.record_page(start)?.map_or(0, |(_, first)| first);
-        let from = entry.layout.record_pages()?.into_iter().filter(|(_, documents)| documents.start >= first);
+    for (segment, entry) in snapshot.segments().iter().enumerate().filter(|(_, entry)| may_have(&entry.layout)) {
+        let from = entry.layout.record_pages_from(start)?;
         let mut held = 0;
         let mut complete = true;
         let mut slots = Vec::new();

@@ -1,150 +1,194 @@
-//! Terms to fetch: which terms of the index match the words of an expression.
-
-use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+//! Terms to fetch: which terms of the index match the words of an expression. Of those of a segment the first in order count, and only terms
+//! in documents that the caller sees. Where these are not all documents of the segment, more terms are fetched until there are enough.
 
 use atlas_ops::error::Error;
-use atlas_ops::read::index::{Index, Slot, Wave};
+use atlas_ops::read::index::{Fetched, Index};
 use atlas_segment::terms::tag_term;
-use atlas_vault::words::is_unspaced;
 
 use crate::search::expression::Token;
 use crate::search::language::Stems;
+use crate::search::lists::pages::{Pages, Wanted};
+use crate::search::lists::similar::{Similar, SimilarWords};
+use crate::search::lists::term::Term;
 
-/// The weight of an occurrence of a similar word.
-const MISSPELT: f32 = 0.5;
-/// Words up to this many characters are similar with one edit, longer ones with two.
-const ONE_EDIT_CHARS: usize = 5;
 /// Most words that match a prefix, a stem or a tag in one segment.
-pub(super) const MAX_ALTERNATIVES: usize = 256;
-/// Most terms of one segment that are looked at for similar words, or for those of a stem.
-const MAX_LOOKED_AT: usize = 4096;
-/// Most words that a misspelt one may mean.
-pub(super) const MAX_CORRECTIONS: usize = 16;
+const MAX_ALTERNATIVES: usize = 256;
+/// Terms of one segment that are fetched first where some may be of documents that the caller does not see: twice as many as are wanted if
+/// only deleted ones are hidden, …
+const AT_FIRST: usize = 2 * MAX_ALTERNATIVES;
+/// … more if others are; and then so many times as many.
+const AT_FIRST_OF_HIDDEN: usize = 16 * MAX_ALTERNATIVES;
+const MORE: usize = 4;
 
-/// Documents with their levels, once they are asked for; of one term only once.
-pub(super) type Decoded = Arc<OnceLock<Vec<(u32, u32)>>>;
-
-/// A term whose pages are not there yet.
-pub(super) struct Wanted {
-    pub(super) segment: usize,
-    pub(super) word: Arc<str>,
-    pub(super) slot: Slot,
-    pub(super) list: u32,
-    pub(super) passages: Option<Slot>,
-    pub(super) factor: f32,
-    pub(super) postings: Decoded,
+/// Terms of all segments that match a word.
+#[derive(Default)]
+struct List {
+    of_text: bool,
+    wanted: Vec<Wanted>,
+    rest: Vec<Rest>,
+    seen: Vec<Term>,
 }
 
-/// Terms whose postings to fetch.
+/// Terms of a segment that may be fetched too, and how many next.
+struct Rest {
+    segment: usize,
+    terms: std::vec::IntoIter<(String, u32)>,
+    next: usize,
+}
+
+impl List {
+    fn count(&self, segment: usize) -> usize {
+        self.seen.iter().filter(|term| term.segment == segment).count()
+    }
+
+    /// Takes the fetched terms, and wants more of segments that have too few.
+    fn take(&mut self, pages: &mut Pages<'_>, fetched: &Fetched) -> Result<(), Error> {
+        let mut count = (usize::MAX, 0);
+        for wanted in std::mem::take(&mut self.wanted) {
+            if count.0 != wanted.segment {
+                count = (wanted.segment, self.count(wanted.segment));
+            }
+            if count.1 < MAX_ALTERNATIVES
+                && let Some(term) = wanted.seen(pages.index, fetched)?
+            {
+                self.seen.push(term);
+                count.1 += 1;
+            }
+        }
+        self.want(pages)
+    }
+
+    fn want(&mut self, pages: &mut Pages<'_>) -> Result<(), Error> {
+        let mut rest = std::mem::take(&mut self.rest);
+        rest.retain(|rest| self.count(rest.segment) < MAX_ALTERNATIVES);
+        for Rest { segment, terms, next } in &mut rest {
+            for (word, ordinal) in terms.take(*next) {
+                self.wanted.push(pages.term(*segment, &word, ordinal, self.of_text)?);
+            }
+            *next *= MORE;
+        }
+        rest.retain(|rest| !rest.terms.as_slice().is_empty());
+        self.rest = rest;
+        Ok(())
+    }
+}
+
+/// The place of a list among those that were asked for.
+#[derive(Clone, Copy)]
+pub(super) struct ListId(usize);
+
+/// Lists of terms to fetch.
 pub(super) struct TermsToFetch<'a> {
-    index: &'a Index,
-    pub(super) wave: Wave,
-    slots: HashMap<(usize, u64), Slot>,
-    /// By segment and ordinal.
-    decoded: HashMap<(usize, u32), Decoded>,
+    pages: Pages<'a>,
+    lists: Vec<List>,
+    similar: Vec<Similar>,
+}
+
+/// The fetched lists.
+pub(super) struct FetchedTerms {
+    lists: Vec<Vec<Term>>,
+    similar: Vec<SimilarWords>,
 }
 
 impl<'a> TermsToFetch<'a> {
     pub(super) fn new(index: &'a Index) -> Self {
-        Self { index, wave: Wave::default(), slots: HashMap::new(), decoded: HashMap::new() }
+        Self { pages: Pages::new(index), lists: Vec::new(), similar: Vec::new() }
     }
 
-    fn term(&mut self, segment: usize, word: &str, ordinal: u32, of_text: bool) -> Result<Wanted, Error> {
-        let (table, layout) = (self.index.terms(segment)?, self.index.layout(segment)?);
-        let (part, list) = table.page(layout, ordinal)?;
-        let mut add = |part: atlas_segment::PartRef| {
-            let wave = &mut self.wave;
-            *self.slots.entry((segment, part.range.start)).or_insert_with(|| wave.add(segment, part))
-        };
-        let slot = add(part);
-        let passages = match (self.index.passages(segment)?, table.page_number(ordinal)) {
-            (Some(passages), Some(number)) if of_text => Some(add(passages.page(layout, number)?)),
-            _ => None,
-        };
-        let postings = self.decoded.entry((segment, ordinal)).or_default().clone();
-        Ok(Wanted { segment, word: word.into(), slot, list, passages, factor: 1.0, postings })
+    /// Asks for terms, of which `matching` finds those of a segment in order, at most so many.
+    fn list(
+        &mut self,
+        of_text: bool,
+        matching: impl Fn(usize, usize) -> Result<Vec<(String, u32)>, Error>,
+    ) -> Result<ListId, Error> {
+        let index = self.pages.index;
+        let at_first = if index.is_whole() { AT_FIRST } else { AT_FIRST_OF_HIDDEN };
+        let mut list = List { of_text, ..List::default() };
+        for segment in index.segments() {
+            let most = if index.shown(segment)?.is_some() { usize::MAX } else { MAX_ALTERNATIVES };
+            let found = matching(segment, most)?;
+            if !found.is_empty() {
+                list.rest.push(Rest { segment, terms: found.into_iter(), next: at_first });
+            }
+        }
+        list.want(&mut self.pages)?;
+        self.lists.push(list);
+        Ok(ListId(self.lists.len() - 1))
+    }
+
+    /// Whether no segment has a term that was asked for.
+    pub(super) fn is_empty(&self, list: ListId) -> bool {
+        self.lists.get(list.0).is_none_or(|list| list.wanted.is_empty())
     }
 
     /// The terms of all segments that match a word.
-    pub(super) fn word(&mut self, token: &Token, of_text: bool) -> Result<Vec<Wanted>, Error> {
-        let mut terms = Vec::new();
-        for segment in self.index.segments() {
-            let table = self.index.terms(segment)?;
-            if token.is_prefix {
-                for (word, ordinal) in table.with_prefix(&token.word, most_alternatives(self.index)) {
-                    terms.push(self.term(segment, &word, ordinal, of_text)?);
-                }
-            } else if let Some(ordinal) = table.get(&token.word) {
-                terms.push(self.term(segment, &token.word, ordinal, of_text)?);
-            }
-        }
-        Ok(terms)
+    pub(super) fn word(&mut self, token: &Token, of_text: bool) -> Result<ListId, Error> {
+        let index = self.pages.index;
+        self.list(of_text, |segment, most| {
+            let table = index.terms(segment)?;
+            Ok(match token.is_prefix {
+                true => table.with_prefix(&token.word, most),
+                false => table.get(&token.word).map(|ordinal| (token.word.clone(), ordinal)).into_iter().collect(),
+            })
+        })
     }
 
     /// The terms of all segments with the stem of a word.
-    pub(super) fn stem(&mut self, token: &Token, stems: &Stems) -> Result<Vec<Wanted>, Error> {
-        let mut terms = Vec::new();
-        let Some(stem) = stems.of(&token.word).filter(|_| !token.is_prefix) else { return Ok(terms) };
-        for segment in self.index.segments() {
-            let mut found = Vec::new();
-            self.index.terms(segment)?.each_with_prefix(&stem.prefix, MAX_LOOKED_AT, |word, ordinal| {
-                if word == token.word || stems.has(&stem, word) {
-                    found.push((word.to_owned(), ordinal));
-                }
-            });
-            for (word, ordinal) in found {
-                terms.push(self.term(segment, &word, ordinal, true)?);
-            }
-        }
-        Ok(terms)
-    }
-
-    /// The terms of all segments that are similar to a word, with their edits.
-    pub(super) fn near(&mut self, word: &str) -> Result<Vec<(u8, Wanted)>, Error> {
-        let most_edits = if word.chars().count() > ONE_EDIT_CHARS { 2 } else { 1 };
-        let mut found = Vec::new();
-        for segment in self.index.segments() {
-            for (other, ordinal, edits) in self.index.terms(segment)?.near(word, most_edits, MAX_LOOKED_AT) {
-                // A word with two typing errors still begins right, which the table knows.
-                if !other.starts_with('#') && !other.contains(is_unspaced) {
-                    found.push((edits, other, segment, ordinal));
-                }
-            }
-        }
-        // Of hidden words some may displace others, unless all are looked at.
-        let most = if self.index.is_whole() { MAX_CORRECTIONS } else { MAX_LOOKED_AT };
-        found.sort_unstable();
-        let mut words = 0;
-        let mut terms: Vec<(u8, Wanted)> = Vec::new();
-        for (edits, other, segment, ordinal) in found {
-            words += usize::from(terms.last().is_none_or(|(_, last)| *last.word != *other));
-            if words > most {
-                break;
-            }
-            let term = self.term(segment, &other, ordinal, true)?;
-            terms.push((edits, Wanted { factor: MISSPELT, ..term }));
-        }
-        Ok(terms)
+    pub(super) fn stem(&mut self, token: &Token, stems: &Stems) -> Result<ListId, Error> {
+        let index = self.pages.index;
+        // All words begin with an empty prefix; next to none of them has the stem.
+        let stem = stems.of(&token.word).filter(|stem| !token.is_prefix && !stem.prefix.is_empty());
+        self.list(true, |segment, most| {
+            let Some(stem) = &stem else { return Ok(Vec::new()) };
+            let is_of_stem = |word: &str| word == token.word || stems.has(stem, word);
+            Ok(index.terms(segment)?.with_prefix_where(&stem.prefix, most, is_of_stem))
+        })
     }
 
     /// The terms of a tag and of those below it.
-    pub(super) fn tag(&mut self, tag: &str) -> Result<Vec<Wanted>, Error> {
-        let mut terms = Vec::new();
-        for segment in self.index.segments() {
-            let table = self.index.terms(segment)?;
-            let below = table.with_prefix(&format!("{}/", tag_term(tag)), most_alternatives(self.index));
-            let ordinals = table.get(&tag_term(tag)).into_iter().chain(below.into_iter().map(|(_, ordinal)| ordinal));
-            for ordinal in ordinals {
-                terms.push(self.term(segment, tag, ordinal, false)?);
+    pub(super) fn tag(&mut self, tag: &str) -> Result<ListId, Error> {
+        let index = self.pages.index;
+        self.list(false, |segment, most| {
+            let table = index.terms(segment)?;
+            let own = table.get(&tag_term(tag)).map(|ordinal| (tag.to_owned(), ordinal));
+            let below = table.with_prefix(&format!("{}/", tag_term(tag)), most);
+            Ok(own.into_iter().chain(below).collect())
+        })
+    }
+
+    /// The words that are similar to one.
+    pub(super) fn near(&mut self, word: &str) -> Result<usize, Error> {
+        self.similar.push(Similar::of(&mut self.pages, word)?);
+        Ok(self.similar.len() - 1)
+    }
+
+    /// Fetches them, mostly in one wave.
+    pub(super) async fn fetch(mut self) -> Result<FetchedTerms, Error> {
+        while let Some(fetched) = self.pages.fetch().await? {
+            for list in &mut self.lists {
+                list.take(&mut self.pages, &fetched)?;
+            }
+            for similar in &mut self.similar {
+                similar.take(&mut self.pages, &fetched)?;
             }
         }
-        Ok(terms)
+        Ok(FetchedTerms {
+            lists: self.lists.into_iter().map(|list| list.seen).collect(),
+            similar: self.similar.into_iter().map(Similar::words).collect(),
+        })
     }
 }
 
-/// Most terms of one segment that are considered for a word. Where some may only occur in hidden notes, more are
-/// considered, so that these displace no others.
-fn most_alternatives(index: &Index) -> usize {
-    if index.is_whole() { MAX_ALTERNATIVES } else { 16 * MAX_ALTERNATIVES }
+impl FetchedTerms {
+    /// The terms of a list, by segment.
+    pub(super) fn list(&mut self, id: ListId) -> Vec<Term> {
+        let mut terms = self.lists.get_mut(id.0).map(std::mem::take).unwrap_or_default();
+        terms.sort_by_key(|term| term.segment);
+        terms
+    }
+
+    /// The similar words that were asked for at a place.
+    pub(super) fn similar(&mut self, at: usize) -> SimilarWords {
+        self.similar.get_mut(at).map(std::mem::take).unwrap_or_default()
+    }
 }
