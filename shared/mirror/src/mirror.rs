@@ -30,13 +30,22 @@ pub struct Options {
     /// Most bytes of the directories of pages in the next manifest, nearly; larger ones stay in their segments alone. A cold call reads the
     /// manifest whole, before it knows which of them it needs.
     pub max_directories: usize,
+    /// Most bytes of tables and codes of vectors that a query of a caller who does not see everything reads. Such a caller is not answered from
+    /// clusters, which are made of hidden notes too. The default has room for 3.6 million rows of 256 dimensions.
+    pub max_flat: u64,
     /// Whether networks of models run here, if the program has the code for them.
     pub runs_networks: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { freshness: Duration::ZERO, max_requests: 11, max_directories: 40 << 10, runs_networks: true }
+        Self {
+            freshness: Duration::ZERO,
+            max_requests: 11,
+            max_directories: 40 << 10,
+            max_flat: 128 << 20,
+            runs_networks: true,
+        }
     }
 }
 
@@ -162,6 +171,7 @@ impl Mirror {
             keys: self.shared.keys.clone(),
             cache: self.shared.cache.clone(),
             max_requests: self.shared.options.max_requests,
+            max_flat: self.shared.options.max_flat,
         }
     }
 }

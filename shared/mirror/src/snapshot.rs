@@ -71,6 +71,7 @@ pub(crate) struct Reader {
     pub(crate) keys: Arc<Keys>,
     pub(crate) cache: Arc<PartCache>,
     pub(crate) max_requests: usize,
+    pub(crate) max_flat: u64,
 }
 
 impl State {
@@ -110,6 +111,13 @@ impl Snapshot {
     pub fn with_max_requests(&self, max_requests: usize) -> Self {
         let reader = Reader { max_requests, ..self.reader.clone() };
         Self { state: self.state.clone(), reader, missing: self.missing.clone() }
+    }
+
+    /// Whether the tables and codes of all vectors are few enough to be read without [clusters](crate::Options::max_flat).
+    pub fn is_flat(&self) -> bool {
+        let layouts = self.segments().iter().filter_map(|entry| Some(entry.vectors?.layout));
+        let bytes = |part: PartRef| part.range.end.saturating_sub(part.range.start);
+        layouts.map(|layout| bytes(layout.table()) + bytes(layout.codes())).sum::<u64>() <= self.reader.max_flat
     }
 
     /// The manifest.

@@ -199,8 +199,12 @@ async fn what_is_written_afterwards_is_found_at_once_and_what_is_deleted_is_not(
 
 /// A mirror of the vault in `objects`.
 fn opened(objects: Arc<dyn ObjectStore>) -> Mirror {
+    with_options(objects, Options::default())
+}
+
+fn with_options(objects: Arc<dyn ObjectStore>, options: Options) -> Mirror {
     let store = Store::new(objects, "", StoreOptions::default()).unwrap();
-    Mirror::open(store, "main".parse().unwrap(), Arc::new(PartCache::new(64 << 20)), Options::default()).unwrap()
+    Mirror::open(store, "main".parse().unwrap(), Arc::new(PartCache::new(64 << 20)), options).unwrap()
 }
 
 /// The vault, its folder, and what a sync keeps of it.
@@ -242,6 +246,37 @@ async fn a_cold_query_takes_few_waves_and_reads_no_codes_but_those_of_lists() {
             requests.0.iter().filter(|request| request.key == clusters.as_ref()).map(|request| request.wave).collect();
         assert_eq!(of_lists.len(), 2, "the head and the centroids, and then the lists: {requests}");
     }
+}
+
+#[tokio::test]
+async fn where_vectors_are_too_many_a_caller_who_does_not_see_everything_is_answered_by_words() {
+    let Site { objects, .. } = published().await;
+    let acl = json!({ "rules": [{ "glob": "3/**", "scopes": ["team:a"] }] });
+    let options = Options { max_flat: 8 << 10, ..Options::default() };
+    let world =
+        |acl: &Value, options| World { atlas: atlas(with_options(objects.clone(), options), acl), caller: caller(&[]) };
+    let (narrow, wide) = (world(&acl, options), world(&json!({}), options));
+    assert!(!mirror(&narrow).head().await.unwrap().is_flat());
+    let query = queries().nth(3).unwrap();
+    let ask = |mode: &str| json!({ "query": query, "mode": mode });
+    let by_words = narrow.ok("search", ask("hybrid")).await;
+    assert_eq!(by_words["mode_used"], "text", "{by_words}");
+    let notice = by_words["notice"].as_str().unwrap();
+    assert!(notice.contains("does not see all") && notice.contains("by words only"), "{notice}");
+    assert_eq!(by_words["results"], narrow.ok("search", ask("text")).await["results"]);
+    let asked = [
+        ("search", ask("semantic")),
+        ("search_semantic", json!({ "query": query })),
+        ("find_similar", json!({ "path": "4/0004.md" })),
+        ("vault_graph_search", json!({ "query": query })),
+    ];
+    for (name, arguments) in asked {
+        assert_eq!(narrow.refused(name, arguments.clone()).await, "embedding_provider_error", "{name}");
+        wide.ok(name, arguments.clone()).await;
+        world(&acl, Options::default()).ok(name, arguments).await;
+    }
+    narrow.ok("suggest_links", json!({ "path": "4/0004.md" })).await;
+    assert_eq!(wide.ok("search", ask("hybrid")).await["mode_used"], "hybrid");
 }
 
 #[tokio::test]

@@ -57,7 +57,8 @@ pub struct Want<'a> {
     pub passages: bool,
     /// The links and their words, where there are tables of them.
     pub links: bool,
-    /// The codes of vectors, where there are vectors; of those in clusters what says where their lists are.
+    /// The codes of vectors, where there are vectors that are [compared](View::compares_vectors) for the caller; of those in clusters what says
+    /// where their lists are.
     pub vectors: bool,
     /// All postings of terms too, if they are small and nothing is cached: for queries with more waves to come.
     pub postings: bool,
@@ -110,6 +111,7 @@ impl Index {
             [] => view.snapshot().open_for(want.records).await?,
             _ => view.snapshot().open_all().await?,
         }
+        let want = Want { vectors: want.vectors && view.compares_vectors(), ..want };
         let mut clusters = clusters_for(&view).filter(|_| want.vectors);
         loop {
             let plan = Plan::new(view.snapshot(), want, clusters)?;

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::search::chunks::{chunk_id, contents};
-use crate::search::meaning::{embed, no_model};
+use crate::search::meaning::{embed, model};
 use crate::search::near::Near;
 use crate::search::nearest::{nearest, nearest_of, waiting};
 use crate::search::search_semantic::rounded;
@@ -124,11 +124,10 @@ impl Operation for VaultGraphSearch {
 }
 
 async fn find(context: &Context<'_>, view: View, query: &str, most: usize) -> Result<Output, Error> {
-    let snapshot = view.snapshot().clone();
-    let embeddings = snapshot.manifest().embeddings.as_ref().ok_or_else(no_model)?;
+    let embeddings = model(&view)?.clone();
     let want = Want { vectors: true, ..Want::default() };
     let graph = Graph::fetch_wanting(context, view, &[], want);
-    let (graph, vector) = try_join(graph, embed(context, embeddings, query)).await?;
+    let (graph, vector) = try_join(graph, embed(context, &embeddings, query)).await?;
     let index = graph.index();
     let mut seeds = nearest(index, &vector, &[], |_| Ok(true)).await?;
     seeds.truncate(SEEDS);

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::filter::Filter;
-use super::meaning::no_model;
+use super::meaning::model;
 use super::nearest::{nearest, vectors_of, waiting};
 use super::search_semantic::rounded;
 
@@ -86,9 +86,7 @@ impl Operation for FindSimilar {
 }
 
 async fn find(view: View, path: &VaultPath, limit: usize, root: &Filter) -> Result<Output, Error> {
-    if view.snapshot().manifest().embeddings.is_none() {
-        return Err(no_model());
-    }
+    model(&view)?;
     let index = Index::fetch(view, Want { vectors: true, ..Want::default() }).await?;
     let own = index.find(path.as_str())?.ok_or_else(|| notes::missing(path.as_str()))?;
     let vectors = vectors_of(&index, own).await?;

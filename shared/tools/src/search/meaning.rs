@@ -1,9 +1,10 @@
 //! The vector of a query, by the model that made the vectors of the vault.
 
 use atlas_embeddings::{Purpose, Vector};
-use atlas_mirror::{Embeddings, Snapshot};
+use atlas_mirror::Embeddings;
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::Context;
+use atlas_ops::read::view::View;
 
 use crate::search::properties;
 
@@ -37,15 +38,16 @@ impl<'a> Asked<'a> {
     ///
     /// # Errors
     /// `embedding_provider_error` when meaning has to count and there is no model, or it fails.
-    pub(crate) async fn vector(&self, snapshot: &Snapshot, was_meant: Option<bool>) -> Result<Meaning, Error> {
+    pub(crate) async fn vector(&self, view: &View, was_meant: Option<bool>) -> Result<Meaning, Error> {
         let has_to = self.is_alone || was_meant == Some(true);
         if was_meant == Some(false) && !has_to {
             return Ok(Meaning::None(NOT_MEANT.to_owned()));
         }
-        let Some(embeddings) = &snapshot.manifest().embeddings else {
-            return if has_to { Err(no_model()) } else { Ok(Meaning::None(NO_MODEL.to_owned())) };
-        };
-        match embed(self.context, embeddings, &self.text).await {
+        if view.snapshot().manifest().embeddings.is_none() && !has_to {
+            return Ok(Meaning::None(NO_MODEL.to_owned()));
+        }
+        let vector = async { embed(self.context, model(view)?, &self.text).await };
+        match vector.await {
             Ok(vector) => Ok(Meaning::Vector(vector)),
             Err(error) if has_to => Err(error),
             Err(error) => Ok(Meaning::None(format!("{}; notes were found by words only", error.message))),
@@ -100,10 +102,21 @@ pub(crate) async fn embed(context: &Context<'_>, embeddings: &Embeddings, text: 
     vectors.into_iter().next().ok_or_else(|| refused("the embedding model gives no vector".to_owned(), None))
 }
 
-/// The error of a vault without a model.
-pub(crate) fn no_model() -> Error {
-    let message = "there is no embedding model for this vault: search by words (search, mode text), or add a model with `atlas model add`";
-    Error::bad_request(Reason::EmbeddingProviderError, message)
+/// The model by whose vectors notes are compared for the caller.
+///
+/// # Errors
+/// `embedding_provider_error` when there is none, or too many vectors to compare them all for a caller who does not see everything.
+pub(crate) fn model(view: &View) -> Result<&Embeddings, Error> {
+    let refused = |message| Error::bad_request(Reason::EmbeddingProviderError, message);
+    match &view.snapshot().manifest().embeddings {
+        None => Err(refused(
+            "there is no embedding model for this vault: search by words (search, mode text), or add a model with `atlas model add`",
+        )),
+        Some(_) if !view.compares_vectors() => Err(refused(
+            "this vault is too large to be searched by meaning with a token that does not see all of it: search by words (search, mode text)",
+        )),
+        Some(embeddings) => Ok(embeddings),
+    }
 }
 
 fn refused(message: String, internal: Option<String>) -> Error {

@@ -21,7 +21,7 @@ use crate::search::expression::{Expression, Token};
 use crate::search::filter::Filter;
 use crate::search::fused::Fused;
 use crate::search::lists::Lists;
-use crate::search::meaning::{Asked, Meaning};
+use crate::search::meaning::{Asked, Meaning, model};
 use crate::search::merge::Weighted;
 use crate::search::nearest::{self, nearest};
 use crate::search::properties;
@@ -57,7 +57,7 @@ pub(crate) struct Cursor {
 
 /// The page after `cursor`, or the first.
 pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Cursor>) -> Result<Output, Error> {
-    let has_vectors = request.meaning.is_some() && view.snapshot().manifest().embeddings.is_some();
+    let has_vectors = request.meaning.is_some() && model(&view).is_ok();
     let has_to =
         request.meaning.as_ref().is_some_and(|asked| asked.is_alone) || cursor.is_some_and(|cursor| cursor.meant);
     match page_of(view.clone(), request, cursor, has_vectors).await {
@@ -73,12 +73,11 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
 /// The page; without `vectors` by words alone.
 async fn page_of(view: View, request: &Request<'_>, cursor: Option<&Cursor>, vectors: bool) -> Result<Output, Error> {
     let generation = view.generation();
-    let snapshot = view.snapshot().clone();
     let was_meant = cursor.map(|cursor| cursor.meant);
-    let unread = !vectors && snapshot.manifest().embeddings.is_some();
+    let unread = !vectors && model(&view).is_ok();
     let want =
         Want { names: true, headings: true, terms: true, passages: true, links: true, vectors, ..Want::default() };
-    let meaning = OptionFuture::from(request.meaning.as_ref().map(|asked| asked.vector(&snapshot, was_meant)));
+    let meaning = OptionFuture::from(request.meaning.as_ref().map(|asked| asked.vector(&view, was_meant)));
     let meaning = meaning.map(Option::transpose);
     let expression = &request.expression;
     // The question's vector takes as long as its words.
@@ -94,7 +93,7 @@ async fn page_of(view: View, request: &Request<'_>, cursor: Option<&Cursor>, vec
     let is_alone = request.meaning.as_ref().is_some_and(|asked| asked.is_alone);
     let scores = Scores::new(&index, &lists)?;
     let mut words = if is_alone { Vec::new() } else { scores.by_segment(expression)? };
-    properties::keep(request.context, view, &expression.properties, &mut words).await?;
+    properties::keep(request.context, view.clone(), &expression.properties, &mut words).await?;
     let query = match &meaning {
         Some(Meaning::Vector(vector)) => Some(vector),
         _ => None,

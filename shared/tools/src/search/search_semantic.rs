@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::chunks::{chunk_id, contents};
 use super::filter::Filter;
-use super::meaning::{embed, no_model};
+use super::meaning::{embed, model};
 use super::near::Near;
 use super::nearest::{nearest, waiting};
 
@@ -106,8 +106,7 @@ async fn find(
     root: &Filter,
     least: f64,
 ) -> Result<Output, Error> {
-    let snapshot = view.snapshot().clone();
-    let embeddings = snapshot.manifest().embeddings.as_ref().ok_or_else(no_model)?;
+    let embeddings = model(&view)?.clone();
     let (index, query) = seen(context, view, arguments.query.as_str()).await?;
     let takes = |document: DocumentRef| Ok(Filter::takes(Some(root), &index.path(document)?));
     let mut found = nearest(&index, &query, &[], takes).await?;
@@ -133,10 +132,9 @@ async fn find(
 
 /// The index with its vectors, and the vector of a question.
 pub(crate) async fn seen(context: &Context<'_>, view: View, query: &str) -> Result<(Index, Vector), Error> {
-    let snapshot = view.snapshot().clone();
-    let embeddings = snapshot.manifest().embeddings.as_ref().ok_or_else(no_model)?;
+    let embeddings = model(&view)?.clone();
     let want = Want { vectors: true, ..Want::default() };
-    try_join(Index::fetch(view, want), embed(context, embeddings, query)).await
+    try_join(Index::fetch(view, want), embed(context, &embeddings, query)).await
 }
 
 /// To the digits that distinguish passages.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use atlas_mirror::{ClusterEntry, Snapshot, VectorEntry};
-use atlas_segment::{ClusterHead, ClusterLayout, Part, PartRef, VectorLayout, VectorTable};
+use atlas_segment::{ClusterHead, ClusterLayout, Part, VectorLayout, VectorTable};
 use bytes::Bytes;
 
 use crate::error::Error;
@@ -13,18 +13,17 @@ use crate::read::view::View;
 /// Most requests of a wave for parts that are far from each other.
 const SCATTERED: usize = 128;
 
-/// Most bytes of tables and codes that are read instead of clusters for a caller who does not see everything: an eighth of the cache that a
-/// function has, and a part of a second's reading where it has none of them.
-const MAX_FLAT_BYTES: u64 = 32 << 20;
-
 /// The clusters to read for a caller. They are made of all notes, and decide which rows are compared. So a caller who does not see everything is
-/// answered by all codes, as long as these are few enough: then a note that the caller does not see changes nothing.
+/// answered by all codes: then a note that the caller does not see changes nothing.
 pub(super) fn clusters_for(view: &View) -> Option<ClusterEntry> {
-    let snapshot = view.snapshot();
-    let layouts = snapshot.segments().iter().filter_map(|entry| Some(entry.vectors?.layout));
-    let bytes = |part: PartRef| part.range.end.saturating_sub(part.range.start);
-    let flat = || layouts.map(|layout| bytes(layout.table()) + bytes(layout.codes())).sum::<u64>();
-    snapshot.manifest().clusters.filter(|_| view.is_whole() || flat() > MAX_FLAT_BYTES)
+    view.snapshot().manifest().clusters.filter(|_| view.is_whole())
+}
+
+impl View {
+    /// Whether vectors are compared for the caller: for one who does not see everything, only where all can be.
+    pub fn compares_vectors(&self) -> bool {
+        self.is_whole() || self.snapshot().is_flat()
+    }
 }
 
 /// The vectors of a segment.
