@@ -81,13 +81,23 @@ impl Terms {
 
     /// The terms that begin with `prefix` and their ordinals, in order, at most `most`.
     pub fn with_prefix(&self, prefix: &str, most: usize) -> Vec<(String, u32)> {
-        self.with_prefix_where(prefix, most, |_| true)
+        self.with_prefix_where(prefix, None, most, |_| true)
     }
 
-    /// Like [`with_prefix`](Self::with_prefix), those that `is_wanted`.
-    pub fn with_prefix_where(&self, prefix: &str, most: usize, is_wanted: impl Fn(&str) -> bool) -> Vec<(String, u32)> {
+    /// Like [`with_prefix`](Self::with_prefix), those that `is_wanted`, and if `after` is given only those after it.
+    pub fn with_prefix_where(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        most: usize,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Vec<(String, u32)> {
         let mut found = Vec::new();
-        let mut stream = self.fst.search(Str::new(prefix).starts_with()).into_stream();
+        let mut search = self.fst.search(Str::new(prefix).starts_with());
+        if let Some(after) = after {
+            search = search.gt(after);
+        }
+        let mut stream = search.into_stream();
         while found.len() < most
             && let Some((term, ordinal)) = stream.next()
         {

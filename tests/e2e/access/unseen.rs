@@ -114,6 +114,18 @@ async fn a_word_of_deleted_notes_only_is_misspelt() {
 }
 
 #[tokio::test]
+async fn corrections_are_in_the_order_of_the_query() {
+    let notes = [("Tide.md", "The harbour, and a lighthouse."), ("Slip.md", "The harbuor.")];
+    let world = World::open(&notes).await;
+    delete(&world, std::iter::once(&"Slip.md".to_owned())).await;
+    assert_eq!(tombstones(&world).await, 1);
+    let found = world.ok("search", json!({ "query": "harbuor lightohuse", "mode": "text" })).await;
+    let words: Vec<&str> =
+        found["corrections"].as_array().unwrap().iter().map(|one| one["word"].as_str().unwrap()).collect();
+    assert_eq!(words, ["harbuor", "lightohuse"], "{found}");
+}
+
+#[tokio::test]
 async fn however_many_words_of_unseen_notes_displace_no_others() {
     let letters = || ('a'..='z').flat_map(|one| ('a'..='z').map(move |other| (one, other)));
     // Before the others in order: words of one beginning, tags, and words with two edits.

@@ -62,6 +62,33 @@ async fn notes_are_found_by_words_that_they_do_not_have() {
 }
 
 #[tokio::test]
+async fn where_meaning_counts_alone_conditions_count_too() {
+    let near = (0..200).map(|at| (format!("near/{at}.md"), "The harbour has a quay, and boats.\n".to_owned()));
+    let far = [
+        ("Log.md", "---\nstatus: open\n---\nBread of the bakery. #log/sea\n"),
+        ("Old.md", "---\nstatus: done\n---\nFlour for the oven. #old\n"),
+    ];
+    let far = far.into_iter().map(|(path, text)| (path.to_owned(), text.to_owned()));
+    let world = World::of(&[near.chain(far).collect()], &json!({}), caller(&[])).await;
+    models::add(mirror(&world), 1).await;
+    // More notes are nearer than are looked at.
+    for (conditions, expected) in [
+        ("tag:log", ["Log.md"].as_slice()),
+        ("[status:open]", &["Log.md"]),
+        ("-harbour", &["Log.md", "Old.md"]),
+        ("-harbour -tag:old", &["Log.md"]),
+        ("-[status:open] -boats", &["Old.md"]),
+        ("\"for the oven\"", &["Old.md"]),
+        ("path:log", &["Log.md"]),
+    ] {
+        let found = world.ok("search", json!({ "query": format!("haven {conditions}"), "mode": "semantic" })).await;
+        let mut found = paths(&found, "results");
+        found.sort();
+        assert_eq!(found, expected, "{conditions}");
+    }
+}
+
+#[tokio::test]
 async fn the_less_of_a_query_one_passage_has_the_more_meaning_counts() {
     let world = world().await;
     // The part of the best score by words.

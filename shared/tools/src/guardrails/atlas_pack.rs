@@ -124,7 +124,7 @@ impl Operation for AtlasPack {
         let pack = |view: View| {
             let expression = &expression;
             async move {
-                let files = pack(view, task, expression, budget, Room::of(task, budget, most_bytes)).await?;
+                let files = pack(context, view, task, expression, budget, Room::of(task, budget, most_bytes)).await?;
                 Ok(Output { task: task.to_owned(), files })
             }
         };
@@ -133,6 +133,7 @@ impl Operation for AtlasPack {
 }
 
 async fn pack(
+    context: &Context<'_>,
     view: View,
     task: &str,
     expression: &Expression,
@@ -141,8 +142,9 @@ async fn pack(
 ) -> Result<Vec<Packed>, Error> {
     let want = Want { headings: true, terms: true, postings: true, ..Want::default() };
     let (index, symbols) = try_join(Index::fetch(view.clone(), want), Symbols::fetch(&view)).await?;
-    let lists = Lists::fetch(&index, expression).await?;
-    let scores = Scores::new(&index, &lists)?;
+    let check = || context.work.check();
+    let lists = Lists::fetch(&index, expression, &check).await?;
+    let scores = Scores::new(&index, &lists, &check)?;
     let wanted = scores.searched(expression);
     let found = within(&index, graph::found(&index, &symbols, task)?, budget)?;
     let least = if found.is_empty() { LEAST_SHARE } else { LEAST_SHARE_BESIDE };

@@ -10,7 +10,7 @@ use atlas_vault::words::{words, words_where};
 
 use crate::search::anchors::linking;
 use crate::search::expression::Expression;
-use crate::search::lists::{Lists, Term, Word};
+use crate::search::lists::{Check, Lists, Term, Word};
 use crate::search::scores::{Scores, halves};
 use crate::search::sieve::Sieve;
 
@@ -83,8 +83,9 @@ pub(crate) fn look(
     scores: &Scores<'_>,
     expression: &Expression,
     mut notes: Vec<Close>,
+    check: Check<'_>,
 ) -> Result<Vec<Close>, Error> {
-    let mut passages = Passages::of(index, lists, &notes)?;
+    let mut passages = Passages::of(index, lists, &notes, check)?;
     passages.add_headings(index, lists, &notes)?;
     let mut worth = 0.0;
     for (at, word) in lists.words.iter().enumerate().filter(|(_, word)| !word.is_common) {
@@ -152,7 +153,7 @@ enum Having {
 
 impl Passages {
     /// The passages of notes, with the words in their texts.
-    fn of(index: &Index, lists: &Lists, notes: &[Close]) -> Result<Self, Error> {
+    fn of(index: &Index, lists: &Lists, notes: &[Close], check: Check<'_>) -> Result<Self, Error> {
         let mut all = Self {
             of: Vec::with_capacity(notes.len()),
             by_segment: vec![Vec::new(); index.segments().len()],
@@ -181,6 +182,7 @@ impl Passages {
         all.scores = vec![0.0; all.norms.len()];
         all.covered = all.scores.clone();
         for word in &lists.words {
+            check()?;
             let having = if word.is_common { [Vec::new(), Vec::new()] } else { all.having(index, word)? };
             all.having.push(having);
         }
@@ -277,7 +279,7 @@ impl Passages {
         if let Some((table, page)) = table {
             let mut notes = notes.iter().filter(|(document, _)| !is_one(*document)).peekable();
             let wanted = notes.clone().map(|(document, _)| *document);
-            page.passage_page()?.each_of(term.list, documents, wanted, table, |document, found| {
+            page.passage_page()?.each_of(term.list, &documents, wanted, table, |document, found| {
                 while notes.next_if(|(note, _)| *note < document).is_some() {}
                 if let Some((_, range)) = notes.peek() {
                     let all = found.iter().map(|passage| range.start + *passage as usize);

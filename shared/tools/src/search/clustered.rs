@@ -42,7 +42,7 @@ pub(super) async fn nearest(
     if clusters.layout.dimensions as usize != dimensions {
         return Ok(Some(Vec::new()));
     }
-    let scanned = candidates(index, query, |code| estimate.distance(code), takes)?;
+    let scanned = candidates(index, query, |code| estimate.distance(code), also, takes)?;
     let mut found: HashMap<DocumentRef, Option<Candidate>> =
         scanned.into_iter().map(|candidate| (candidate.document, Some(candidate))).collect();
     let segments = segments(index);

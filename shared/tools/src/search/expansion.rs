@@ -19,7 +19,7 @@ pub async fn expanded(view: View, query: &str) -> Result<Vec<(String, f32)>, Err
     let expression = Expression::parse(query)?;
     let want = Want { terms: true, passages: true, ..Want::default() };
     let index = Index::fetch(view, want).await?;
-    let lists = Lists::fetch(&index, &expression).await?;
+    let lists = Lists::fetch(&index, &expression, &|| Ok(())).await?;
     let mut all: BTreeMap<String, f32> = BTreeMap::new();
     for word in &lists.words {
         let mut of_word: BTreeMap<&str, f32> = BTreeMap::new();

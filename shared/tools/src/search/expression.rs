@@ -11,7 +11,7 @@ use crate::search::properties::{self, PropertyTerm};
 const MAX_PARTS: usize = 32;
 
 /// A parsed expression.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Expression {
     /// Words of which a note must contain at least one, if there are any; the more the better.
     pub(crate) words: Vec<Token>,
@@ -151,6 +151,17 @@ impl Expression {
             .retain(|token| token.is_prefix || !(token.word.chars().count() == 1 && token.word.contains(is_unspaced)));
         let rare: Vec<Token> = tokens.iter().filter(|token| !is_common(&token.word)).cloned().collect();
         Self::of_tokens(if rare.is_empty() { tokens } else { rare })
+    }
+
+    /// Whether it says more of a note than its words, phrases and path, which the index alone tells.
+    pub(crate) fn has_conditions(&self) -> bool {
+        let excludes_words = self.excluded.iter().any(|phrase| phrase.len() == 1);
+        excludes_words || !(self.tags.is_empty() && self.excluded_tags.is_empty() && self.properties.is_empty())
+    }
+
+    /// It without the words of which a note must have one.
+    pub(crate) fn without_words(&self) -> Self {
+        Self { words: Vec::new(), ..self.clone() }
     }
 
     fn of_tokens(tokens: Vec<Token>) -> Self {

@@ -6,7 +6,7 @@ mod similar;
 mod term;
 mod wanted;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use atlas_ops::error::Error;
 use atlas_ops::read::index::Index;
@@ -26,6 +26,8 @@ const COMMON: f32 = 0.1;
 const TWO_EDITS: f32 = 0.5;
 /// Joined neighbours have at least so many bytes.
 const MIN_JOINED_BYTES: usize = 5;
+/// Most documents of all scored words together: 96 MB of documents with their weights, and less than that of what is decoded for them.
+const MAX_DOCUMENTS: u64 = 12 << 20;
 
 /// The postings of an expression.
 pub(crate) struct Lists {
@@ -34,9 +36,14 @@ pub(crate) struct Lists {
     /// Words of phrases and of what is excluded.
     exact: HashMap<String, Vec<Term>>,
     tags: HashMap<String, Vec<Term>>,
-    /// Words that no note has.
+    /// Words that no note has, in the order of the expression.
     pub(crate) corrections: Vec<Correction>,
+    /// Words that are in too many notes to count beside the others.
+    pub(crate) left_out: Vec<String>,
 }
+
+/// Fails once a call has taken too much time.
+pub(crate) type Check<'a> = &'a (dyn Fn() -> Result<(), Error> + Sync);
 
 /// A scored word.
 pub(crate) struct Word {
@@ -64,13 +71,18 @@ struct WantedWord {
 }
 
 impl Lists {
-    pub(crate) async fn fetch(index: &Index, expression: &Expression) -> Result<Self, Error> {
+    /// Fetches the postings of an expression.
+    ///
+    /// # Errors
+    /// When the store fails, the index is damaged, or it takes too much time.
+    pub(crate) async fn fetch(index: &Index, expression: &Expression, check: Check<'_>) -> Result<Self, Error> {
         let spoken = expression.words.iter().chain(expression.phrases.iter().flatten());
         let language = Language::of(spoken.map(|token| token.word.as_str()));
         let stems = language.stems();
         let mut wanted = TermsToFetch::new(index);
         let mut words = Vec::new();
         for token in &expression.words {
+            check()?;
             let is_common = !token.is_prefix && language.is_common(&token.word);
             let own = wanted.word(token, !is_common)?;
             let stem = if is_common { None } else { Some(wanted.stem(token, &stems)?) };
@@ -93,11 +105,13 @@ impl Lists {
         for tag in expression.tags.iter().chain(&expression.excluded_tags) {
             tags.insert(tag.clone(), wanted.tag(tag)?);
         }
-        let mut fetched = wanted.fetch().await?;
+        let mut fetched = wanted.fetch(check).await?;
         let mut of_key = |(key, list): (String, ListId)| (key, fetched.list(list));
         let exact = exact.into_iter().map(&mut of_key).collect();
         let tags = tags.into_iter().map(of_key).collect();
-        let mut lists = Self { words: Vec::new(), exact, tags, corrections: Vec::new() };
+        let mut lists = Self { words: Vec::new(), exact, tags, corrections: Vec::new(), left_out: Vec::new() };
+        // By the place of their word.
+        let mut corrections = BTreeMap::new();
         let mut unknown = Vec::new();
         for WantedWord { token, is_common, own, stem, near, is_joined } in words {
             let own = fetched.list(own);
@@ -112,18 +126,40 @@ impl Lists {
             let share = if is_common { COMMON } else { 1.0 };
             let mut word = Word { token, is_common, share, own, stem };
             if let Some(near) = near {
-                lists.corrections.extend(word.correct(fetched.similar(near)));
+                corrections
+                    .extend(word.correct(fetched.similar(near)).map(|correction| (lists.words.len(), correction)));
             } else if is_unknown && !is_common && word.token.may_be_misspelt() {
                 unknown.push(lists.words.len());
             }
             lists.words.push(word);
         }
-        lists.correct(index, unknown).await?;
+        corrections.extend(lists.correct(index, unknown, check).await?);
+        lists.corrections = corrections.into_values().collect();
+        lists.leave_out();
         Ok(lists)
     }
 
-    /// Gives words that no note has the terms of similar ones; `unknown` are their places.
-    async fn correct(&mut self, index: &Index, unknown: Vec<usize>) -> Result<(), Error> {
+    /// Leaves out the words that most notes have, as long as all have too many together; never the last one.
+    fn leave_out(&mut self) {
+        let documents = |word: &Word| word.own.iter().chain(&word.stem).map(|term| u64::from(term.count())).sum();
+        let counts: Vec<u64> = self.words.iter().map(documents).collect();
+        for at in too_many(&counts, MAX_DOCUMENTS) {
+            if let Some(word) = self.words.get_mut(at) {
+                (word.own, word.stem) = (Vec::new(), Vec::new());
+                if !self.left_out.contains(&word.token.word) {
+                    self.left_out.push(word.token.word.clone());
+                }
+            }
+        }
+    }
+
+    /// Gives words that no note has the terms of similar ones; `unknown` are their places. Returns what was corrected, by place.
+    async fn correct(
+        &mut self,
+        index: &Index,
+        unknown: Vec<usize>,
+        check: Check<'_>,
+    ) -> Result<Vec<(usize, Correction)>, Error> {
         let mut wanted = TermsToFetch::new(index);
         let mut near = Vec::new();
         for at in unknown {
@@ -131,12 +167,14 @@ impl Lists {
                 near.push((at, wanted.near(&word.token.word)?));
             }
         }
-        let mut fetched = wanted.fetch().await?;
+        let mut fetched = wanted.fetch(check).await?;
+        let mut corrections = Vec::new();
         for (at, near) in near {
             let similar = fetched.similar(near);
-            self.corrections.extend(self.words.get_mut(at).and_then(|word| word.correct(similar)));
+            let correction = self.words.get_mut(at).and_then(|word| word.correct(similar));
+            corrections.extend(correction.map(|correction| (at, correction)));
         }
-        Ok(())
+        Ok(corrections)
     }
 
     /// The terms of a word of a phrase.
@@ -179,6 +217,20 @@ impl Word {
     }
 }
 
+/// The places of the greatest of `counts` without which the sum of the others is at most `most`, or only one is left; the greatest first, of
+/// equal ones the first.
+fn too_many(counts: &[u64], most: u64) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..counts.len()).collect();
+    places.sort_by_key(|at| counts.get(*at).copied().map(std::cmp::Reverse));
+    let mut sum: u64 = counts.iter().sum();
+    let is_over = |at: &usize| {
+        let is_over = sum > most;
+        sum -= counts.get(*at).copied().unwrap_or_default();
+        is_over && sum > 0
+    };
+    places.into_iter().take_while(is_over).collect()
+}
+
 fn key(token: &Token) -> String {
     if token.is_prefix { format!("{}*", token.word) } else { token.word.clone() }
 }
@@ -193,4 +245,31 @@ fn joined(words: &[Token], language: Language) -> Vec<Token> {
     let telling = pairs.filter(|(one, other)| !(language.is_common(&one.word) && language.is_common(&other.word)));
     let all = telling.map(|(one, other)| Token { word: format!("{}{}", one.word, other.word), is_prefix: false });
     all.filter(|token| token.word.len() >= MIN_JOINED_BYTES && !words.contains(token)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_words_of_most_notes_are_left_out_first() {
+        assert!(too_many(&[5, 0, 9, 9, 1], 24).is_empty());
+        assert_eq!(too_many(&[5, 0, 9, 9, 1], 23), [2]);
+        assert_eq!(too_many(&[5, 0, 9, 9, 1], 6), [2, 3]);
+        assert_eq!(too_many(&[5, 0, 9, 9, 1], 0), [2, 3, 0]);
+        assert_eq!(too_many(&[7; 500], 21).len(), 497);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_left_fits_or_is_one_word(counts in prop::collection::vec(0u64..20, 0..9), most in 0u64..60) {
+            let out = too_many(&counts, most);
+            let left: Vec<u64> = (0..counts.len()).filter(|at| !out.contains(at)).map(|at| counts[at]).collect();
+            let known = left.iter().filter(|count| **count > 0).count();
+            prop_assert!(left.iter().sum::<u64>() <= most || known == 1);
+            prop_assert!(known > 0 || counts.iter().all(|count| *count == 0));
+            prop_assert!(out.iter().all(|at| left.iter().all(|left| *left <= counts[*at])));
+        }
+    }
 }

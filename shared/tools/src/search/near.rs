@@ -11,6 +11,8 @@ use atlas_segment::VectorLayout;
 
 /// Notes whose rows are looked at: those with the nearest codes, and more only if they are as near.
 pub(crate) const POOL: usize = 128;
+/// Candidates that are held before the far ones are let go.
+const MOST_FOUND: usize = 64 * POOL;
 /// Rows of a note that are looked at.
 pub(super) const ROWS: usize = 3;
 
@@ -125,14 +127,26 @@ impl Rows {
     }
 }
 
-/// All notes that the caller sees and `takes` takes, of which the codes are fetched, with their nearest rows.
+/// Keeps the candidates that are as near as the last of the pool, and those of `also`.
+fn keep_nearest(found: &mut Vec<Candidate>, also: &[DocumentRef]) {
+    let mut distances: Vec<u32> = found.iter().map(Candidate::distance).collect();
+    if POOL <= distances.len() {
+        let (_, most, _) = distances.select_nth_unstable(POOL - 1);
+        found.retain(|candidate| candidate.distance() <= *most || also.contains(&candidate.document));
+    }
+}
+
+/// The notes that the caller sees and `takes` takes, of which the codes are fetched, with their nearest rows: those that may be of the pool, and
+/// those of `also`.
 pub(super) fn candidates(
     index: &Index,
     query: &Vector,
     distance: impl Fn(&[u8]) -> u32,
+    also: &[DocumentRef],
     takes: &impl Fn(DocumentRef) -> Result<bool, Error>,
 ) -> Result<Vec<Candidate>, Error> {
     let mut found = Vec::new();
+    let mut most = MOST_FOUND;
     for segment in index.segments() {
         let Some(vectors) = index.vectors(segment)? else { continue };
         let Some((table, codes)) = vectors.table.zip(vectors.codes) else { continue };
@@ -153,6 +167,10 @@ pub(super) fn candidates(
                 candidate.add(Place { distance: distance(bytes), row, lines });
             }
             found.push(candidate);
+            if found.len() >= most {
+                keep_nearest(&mut found, also);
+                most = MOST_FOUND.max(2 * found.len());
+            }
         }
     }
     Ok(found)

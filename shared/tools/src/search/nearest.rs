@@ -41,7 +41,7 @@ async fn among_all(
     takes: &impl Fn(DocumentRef) -> Result<bool, Error>,
 ) -> Result<Vec<Near>, Error> {
     let code = query.code();
-    let mut candidates = candidates(index, query, |bytes| code.distance(bytes), takes)?;
+    let mut candidates = candidates(index, query, |bytes| code.distance(bytes), also, takes)?;
     candidates.sort_by_key(|candidate| (candidate.distance(), candidate.document));
     let last = candidates.get(POOL - 1).map_or(u32::MAX, Candidate::distance);
     let pool = candidates.partition_point(|candidate| candidate.distance() <= last);

@@ -80,10 +80,11 @@ async fn page_of(view: View, request: &Request<'_>, cursor: Option<&Cursor>, vec
     let meaning = OptionFuture::from(request.meaning.as_ref().map(|asked| asked.vector(&view, was_meant)));
     let meaning = meaning.map(Option::transpose);
     let expression = &request.expression;
+    let check = || request.context.work.check();
     // The question's vector takes as long as its words.
     let words = async {
         let index = Index::fetch(view.clone(), want).await?;
-        let lists = Lists::fetch(&index, expression).await?;
+        let lists = Lists::fetch(&index, expression, &check).await?;
         Ok((index, lists))
     };
     let ((index, lists), meaning) = match unread && request.meaning.is_some() {
@@ -91,8 +92,13 @@ async fn page_of(view: View, request: &Request<'_>, cursor: Option<&Cursor>, vec
         false => try_join(words, meaning).await?,
     };
     let is_alone = request.meaning.as_ref().is_some_and(|asked| asked.is_alone);
-    let scores = Scores::new(&index, &lists)?;
-    let mut words = if is_alone { Vec::new() } else { scores.by_segment(expression)? };
+    let scores = Scores::new(&index, &lists, &check)?;
+    // Where meaning counts alone, words are no condition.
+    let mut words = match is_alone {
+        true if expression.phrases.is_empty() && !expression.has_conditions() => Vec::new(),
+        true => scores.by_segment(&expression.without_words())?,
+        false => scores.by_segment(expression)?,
+    };
     properties::keep(request.context, view.clone(), &expression.properties, &mut words).await?;
     let query = match &meaning {
         Some(Meaning::Vector(vector)) => Some(vector),
@@ -100,7 +106,7 @@ async fn page_of(view: View, request: &Request<'_>, cursor: Option<&Cursor>, vec
     };
     // The ranking takes them.
     let of_words = if query.is_some() { words.clone() } else { Vec::new() };
-    let mut ranked = Ranked::of_segments(&index, words);
+    let mut ranked = Ranked::of_segments(&index, if is_alone { Vec::new() } else { words });
     let mut next = || -> Result<Option<Close>, Error> {
         loop {
             let Some((score, document)) = ranked.next()? else { return Ok(None) };
@@ -115,7 +121,7 @@ async fn page_of(view: View, request: &Request<'_>, cursor: Option<&Cursor>, vec
     {
         best.push(close);
     }
-    let best = closer::look(&index, &lists, &scores, expression, best)?;
+    let best = closer::look(&index, &lists, &scores, expression, best, &check)?;
     let mut best = match query {
         Some(query) => fused(&index, request, query, best, &of_words).await?,
         None => Fused::by_words(best),
@@ -190,7 +196,11 @@ async fn page_of(view: View, request: &Request<'_>, cursor: Option<&Cursor>, vec
         waiting: if query.is_some() { Some(nearest::waiting(&index)?).filter(|count| *count > 0) } else { None },
         notice: match meaning {
             Some(Meaning::None(why)) => Some(why),
-            _ => None,
+            _ if lists.left_out.is_empty() => None,
+            _ => Some(format!(
+                "these words are in too many notes to count beside the others: {}",
+                lists.left_out.join(", ")
+            )),
         },
         plan,
     })
@@ -206,14 +216,19 @@ async fn fused(
 ) -> Result<Fused, Error> {
     let also: Vec<DocumentRef> = best.iter().map(|close| close.document).collect();
     let expression = &request.expression;
-    let nearest = nearest(index, query, &also, |document| takes(index, request, document)).await?;
-    if request.meaning.as_ref().is_some_and(|asked| asked.is_alone) {
+    // Phrases are looked for in the texts; what else is required or excluded only the index tells.
+    let only_words = expression.has_conditions();
+    let is_alone = request.meaning.as_ref().is_some_and(|asked| asked.is_alone);
+    let is_kept = |DocumentRef { segment, document }: DocumentRef| {
+        let kept = words.get(segment).map(Vec::as_slice).unwrap_or_default();
+        kept.binary_search_by_key(&document, |(document, _)| *document).is_ok()
+    };
+    let is_any = !is_alone || words.is_empty();
+    let takes = |document| Ok((is_any || is_kept(document)) && takes(index, request, document)?);
+    let nearest = nearest(index, query, &also, takes).await?;
+    if is_alone {
         return Ok(Fused::by_meaning(&nearest));
     }
-    // Phrases are looked for in the texts; what else is required or excluded only the index tells.
-    let Expression { excluded, tags, excluded_tags, properties, .. } = expression;
-    let excludes_words = excluded.iter().any(|phrase| phrase.len() == 1);
-    let only_words = excludes_words || !tags.is_empty() || !excluded_tags.is_empty() || !properties.is_empty();
     Ok(Fused::new(index, best, words, &nearest, only_words))
 }
 

@@ -10,7 +10,7 @@ use atlas_segment::terms::{LEVELS, weight_of};
 
 use crate::search::anchors::anchored;
 use crate::search::expression::Expression;
-use crate::search::lists::{Lists, Term, Word};
+use crate::search::lists::{Check, Lists, Term, Word};
 use crate::search::merge::{Weighted, keep, merge};
 use crate::search::snippet::SearchedWords;
 
@@ -45,10 +45,15 @@ pub(crate) fn halves(word: &Word) -> [(f32, &[Term]); 2] {
 }
 
 impl<'a> Scores<'a> {
-    pub(crate) fn new(index: &'a Index, lists: &'a Lists) -> Result<Self, Error> {
+    /// Sums up what the words of `lists` weigh in each document.
+    ///
+    /// # Errors
+    /// When the index is damaged, or it takes too much time.
+    pub(crate) fn new(index: &'a Index, lists: &'a Lists, check: Check<'_>) -> Result<Self, Error> {
         let (documents, average) = size(index)?;
         let mut scores = Self { index, lists, worths: Vec::new(), postings: Vec::new(), documents, average };
         for word in &lists.words {
+            check()?;
             let mut worths = [0.0; 2];
             let mut postings = [Vec::new(), Vec::new()];
             for (((part, terms), worth), postings) in halves(word).into_iter().zip(&mut worths).zip(&mut postings) {

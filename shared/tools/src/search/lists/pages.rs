@@ -42,13 +42,15 @@ pub(super) struct Pages<'a> {
     pub(super) index: &'a Index,
     wave: Wave,
     slots: HashMap<(usize, u64), Slot>,
+    /// How many terms the wave is of.
+    wanted: usize,
     /// By segment and ordinal.
     decoded: HashMap<(usize, u32), Decoded>,
 }
 
 impl<'a> Pages<'a> {
     pub(super) fn new(index: &'a Index) -> Self {
-        Self { index, wave: Wave::default(), slots: HashMap::new(), decoded: HashMap::new() }
+        Self { index, wave: Wave::default(), slots: HashMap::new(), wanted: 0, decoded: HashMap::new() }
     }
 
     pub(super) fn term(&mut self, segment: usize, word: &str, ordinal: u32, of_text: bool) -> Result<Wanted, Error> {
@@ -63,8 +65,14 @@ impl<'a> Pages<'a> {
             (Some(passages), Some(number)) if of_text => Some(add(passages.page(layout, number)?)),
             _ => None,
         };
+        self.wanted += 1;
         let postings = self.decoded.entry((segment, ordinal)).or_default().clone();
         Ok(Wanted { segment, word: word.into(), slot, list, passages, postings })
+    }
+
+    /// How many terms were asked for since the last fetch.
+    pub(super) const fn wanted(&self) -> usize {
+        self.wanted
     }
 
     /// Fetches the wanted pages, if there are any.
@@ -73,6 +81,9 @@ impl<'a> Pages<'a> {
             return Ok(None);
         }
         self.slots.clear();
+        self.wanted = 0;
+        // Of terms that the caller does not see nobody holds them any more.
+        self.decoded.retain(|_, decoded| Decoded::strong_count(decoded) > 1);
         self.index.load(std::mem::take(&mut self.wave)).await.map(Some)
     }
 }

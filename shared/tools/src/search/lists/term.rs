@@ -1,5 +1,6 @@
 //! Terms of segments with their postings.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use atlas_ops::error::Error;
@@ -7,17 +8,10 @@ use atlas_ops::read::index::Index;
 use atlas_segment::Part;
 
 /// Documents with their levels.
-type Postings = Vec<(u32, u32)>;
+pub(super) type Postings = Vec<(u32, u32)>;
 
-/// The postings of a term, once they are asked for; of one term only once.
-pub(super) type Decoded = Arc<DecodedPostings>;
-
-/// All documents of a term, and those that the caller sees, if these are fewer.
-#[derive(Default)]
-pub(super) struct DecodedPostings {
-    all: OnceLock<Postings>,
-    shown: OnceLock<Postings>,
-}
+/// The documents of a term that the caller sees, once they are asked for; of one term only once.
+pub(super) type Decoded = Arc<OnceLock<Postings>>;
 
 /// A term of a segment.
 #[derive(Clone)]
@@ -38,22 +32,31 @@ pub(crate) struct Term {
 impl Term {
     /// Its documents that the caller sees, with their levels.
     pub(crate) fn postings(&self, index: &Index) -> Result<&[(u32, u32)], Error> {
-        let all = self.all_postings(index)?;
-        let Some(shown) = index.shown(self.segment)? else { return Ok(all) };
-        let is_shown = |document: u32| shown.get(document as usize).copied().unwrap_or_default();
-        let seen = || all.iter().copied().filter(|(document, _)| is_shown(*document)).collect();
-        Ok(self.postings.shown.get_or_init(seen))
+        if let Some(known) = self.postings.get() {
+            return Ok(known);
+        }
+        let decoded = self.decoded(index)?;
+        let postings = match index.shown(self.segment)? {
+            None => decoded.collect(),
+            Some(shown) => {
+                decoded.filter(|(document, _)| shown.get(*document as usize).copied().unwrap_or_default()).collect()
+            }
+        };
+        Ok(self.postings.get_or_init(|| postings))
     }
 
     /// All its documents, whoever sees them.
-    pub(crate) fn all_postings(&self, index: &Index) -> Result<&[(u32, u32)], Error> {
-        if let Some(known) = self.postings.all.get() {
-            return Ok(known);
+    pub(crate) fn all_postings(&self, index: &Index) -> Result<Cow<'_, [(u32, u32)]>, Error> {
+        match index.shown(self.segment)? {
+            None => self.postings(index).map(Cow::Borrowed),
+            Some(_) => Ok(Cow::Owned(self.decoded(index)?.collect())),
         }
+    }
+
+    fn decoded(&self, index: &Index) -> Result<impl Iterator<Item = (u32, u32)> + '_, Error> {
         let universe = index.layout(self.segment)?.documents;
         let postings = self.page.term_page()?.postings(self.list, universe);
-        let all = || postings.map(|postings| postings.weighted().collect()).unwrap_or_default();
-        Ok(self.postings.all.get_or_init(all))
+        Ok(postings.into_iter().flat_map(|postings| postings.weighted()))
     }
 
     /// How many documents it has that the caller sees.

@@ -7,6 +7,7 @@ use atlas_segment::terms::tag_term;
 
 use crate::search::expression::Token;
 use crate::search::language::Stems;
+use crate::search::lists::Check;
 use crate::search::lists::pages::{Pages, Wanted};
 use crate::search::lists::similar::{Similar, SimilarWords};
 use crate::search::lists::term::Term;
@@ -16,27 +17,32 @@ const MAX_ALTERNATIVES: usize = 256;
 /// Terms of one segment that are fetched first where some may be of documents that the caller does not see: twice as many as are wanted if
 /// only deleted ones are hidden, …
 const AT_FIRST: usize = 2 * MAX_ALTERNATIVES;
-/// … more if others are; and then so many times as many.
+/// … more if others are; and then so many times as many, …
 const AT_FIRST_OF_HIDDEN: usize = 16 * MAX_ALTERNATIVES;
 const MORE: usize = 4;
+/// … until a wave has so many terms.
+const MAX_OF_WAVE: usize = 64 << 10;
+
+/// Finds the terms of a segment that match, in order: those after one, if it is given, and at most so many.
+type Matching<'a> = Box<dyn Fn(usize, Option<&str>, usize) -> Result<Vec<(String, u32)>, Error> + Send + 'a>;
 
 /// Terms of all segments that match a word.
-#[derive(Default)]
-struct List {
+struct List<'a> {
     of_text: bool,
+    matching: Matching<'a>,
     wanted: Vec<Wanted>,
     rest: Vec<Rest>,
     seen: Vec<Term>,
 }
 
-/// Terms of a segment that may be fetched too, and how many next.
+/// A segment with more terms, the last of those that were fetched, and how many come next.
 struct Rest {
     segment: usize,
-    terms: std::vec::IntoIter<(String, u32)>,
+    after: Option<String>,
     next: usize,
 }
 
-impl List {
+impl List<'_> {
     fn count(&self, segment: usize) -> usize {
         self.seen.iter().filter(|term| term.segment == segment).count()
     }
@@ -59,16 +65,20 @@ impl List {
     }
 
     fn want(&mut self, pages: &mut Pages<'_>) -> Result<(), Error> {
-        let mut rest = std::mem::take(&mut self.rest);
-        rest.retain(|rest| self.count(rest.segment) < MAX_ALTERNATIVES);
-        for Rest { segment, terms, next } in &mut rest {
-            for (word, ordinal) in terms.take(*next) {
-                self.wanted.push(pages.term(*segment, &word, ordinal, self.of_text)?);
+        for Rest { segment, after, next } in std::mem::take(&mut self.rest) {
+            if self.count(segment) >= MAX_ALTERNATIVES {
+                continue;
             }
-            *next *= MORE;
+            let most = next.min(MAX_OF_WAVE.saturating_sub(pages.wanted()).max(AT_FIRST));
+            let found = (self.matching)(segment, after.as_deref(), most)?;
+            if found.len() >= most {
+                let after = found.last().map(|(term, _)| term.clone());
+                self.rest.push(Rest { segment, after, next: next * MORE });
+            }
+            for (word, ordinal) in found {
+                self.wanted.push(pages.term(segment, &word, ordinal, self.of_text)?);
+            }
         }
-        rest.retain(|rest| !rest.terms.as_slice().is_empty());
-        self.rest = rest;
         Ok(())
     }
 }
@@ -80,7 +90,7 @@ pub(super) struct ListId(usize);
 /// Lists of terms to fetch.
 pub(super) struct TermsToFetch<'a> {
     pages: Pages<'a>,
-    lists: Vec<List>,
+    lists: Vec<List<'a>>,
     similar: Vec<Similar>,
 }
 
@@ -95,22 +105,16 @@ impl<'a> TermsToFetch<'a> {
         Self { pages: Pages::new(index), lists: Vec::new(), similar: Vec::new() }
     }
 
-    /// Asks for terms, of which `matching` finds those of a segment in order, at most so many.
-    fn list(
-        &mut self,
-        of_text: bool,
-        matching: impl Fn(usize, usize) -> Result<Vec<(String, u32)>, Error>,
-    ) -> Result<ListId, Error> {
+    /// Asks for the terms that `matching` finds.
+    fn list(&mut self, of_text: bool, matching: Matching<'a>) -> Result<ListId, Error> {
         let index = self.pages.index;
-        let at_first = if index.is_whole() { AT_FIRST } else { AT_FIRST_OF_HIDDEN };
-        let mut list = List { of_text, ..List::default() };
+        let of_hidden = if index.is_whole() { AT_FIRST } else { AT_FIRST_OF_HIDDEN };
+        let mut rest = Vec::new();
         for segment in index.segments() {
-            let most = if index.shown(segment)?.is_some() { usize::MAX } else { MAX_ALTERNATIVES };
-            let found = matching(segment, most)?;
-            if !found.is_empty() {
-                list.rest.push(Rest { segment, terms: found.into_iter(), next: at_first });
-            }
+            let next = if index.shown(segment)?.is_some() { of_hidden } else { MAX_ALTERNATIVES };
+            rest.push(Rest { segment, after: None, next });
         }
+        let mut list = List { of_text, matching, wanted: Vec::new(), rest, seen: Vec::new() };
         list.want(&mut self.pages)?;
         self.lists.push(list);
         Ok(ListId(self.lists.len() - 1))
@@ -123,37 +127,47 @@ impl<'a> TermsToFetch<'a> {
 
     /// The terms of all segments that match a word.
     pub(super) fn word(&mut self, token: &Token, of_text: bool) -> Result<ListId, Error> {
-        let index = self.pages.index;
-        self.list(of_text, |segment, most| {
-            let table = index.terms(segment)?;
-            Ok(match token.is_prefix {
-                true => table.with_prefix(&token.word, most),
-                false => table.get(&token.word).map(|ordinal| (token.word.clone(), ordinal)).into_iter().collect(),
-            })
-        })
+        let (index, Token { word, is_prefix }) = (self.pages.index, token.clone());
+        self.list(
+            of_text,
+            Box::new(move |segment, after, most| {
+                let table = index.terms(segment)?;
+                Ok(match is_prefix {
+                    true => table.with_prefix_where(&word, after, most, |_| true),
+                    false => table.get(&word).map(|ordinal| (word.clone(), ordinal)).into_iter().collect(),
+                })
+            }),
+        )
     }
 
     /// The terms of all segments with the stem of a word.
-    pub(super) fn stem(&mut self, token: &Token, stems: &Stems) -> Result<ListId, Error> {
+    pub(super) fn stem(&mut self, token: &Token, stems: &'a Stems) -> Result<ListId, Error> {
         let index = self.pages.index;
         // All words begin with an empty prefix; next to none of them has the stem.
         let stem = stems.of(&token.word).filter(|stem| !token.is_prefix && !stem.prefix.is_empty());
-        self.list(true, |segment, most| {
-            let Some(stem) = &stem else { return Ok(Vec::new()) };
-            let is_of_stem = |word: &str| word == token.word || stems.has(stem, word);
-            Ok(index.terms(segment)?.with_prefix_where(&stem.prefix, most, is_of_stem))
-        })
+        let own = token.word.clone();
+        self.list(
+            true,
+            Box::new(move |segment, after, most| {
+                let Some(stem) = &stem else { return Ok(Vec::new()) };
+                let is_of_stem = |word: &str| word == own || stems.has(stem, word);
+                Ok(index.terms(segment)?.with_prefix_where(&stem.prefix, after, most, is_of_stem))
+            }),
+        )
     }
 
     /// The terms of a tag and of those below it.
     pub(super) fn tag(&mut self, tag: &str) -> Result<ListId, Error> {
-        let index = self.pages.index;
-        self.list(false, |segment, most| {
-            let table = index.terms(segment)?;
-            let own = table.get(&tag_term(tag)).map(|ordinal| (tag.to_owned(), ordinal));
-            let below = table.with_prefix(&format!("{}/", tag_term(tag)), most);
-            Ok(own.into_iter().chain(below).collect())
-        })
+        let (index, own) = (self.pages.index, tag_term(tag));
+        self.list(
+            false,
+            Box::new(move |segment, after, most| {
+                let table = index.terms(segment)?;
+                let of_tag = table.get(&own).filter(|_| after.is_none()).map(|ordinal| (own.clone(), ordinal));
+                let below = table.with_prefix_where(&format!("{own}/"), after, most, |_| true);
+                Ok(of_tag.into_iter().chain(below).collect())
+            }),
+        )
     }
 
     /// The words that are similar to one.
@@ -163,9 +177,10 @@ impl<'a> TermsToFetch<'a> {
     }
 
     /// Fetches them, mostly in one wave.
-    pub(super) async fn fetch(mut self) -> Result<FetchedTerms, Error> {
+    pub(super) async fn fetch(mut self, check: Check<'_>) -> Result<FetchedTerms, Error> {
         while let Some(fetched) = self.pages.fetch().await? {
             for list in &mut self.lists {
+                check()?;
                 list.take(&mut self.pages, &fetched)?;
             }
             for similar in &mut self.similar {
