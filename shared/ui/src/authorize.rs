@@ -47,7 +47,7 @@ pub(crate) async fn decide(form: Form) -> Response {
             Ok(code) => response::see(&request.code_address(&code, &server.issuer.address)),
             Err(error) => visit.failed(&told(error)),
         },
-        Err(problem) => shown(visit, &request, &written, Some(&problem)),
+        Err(problem) => shown(visit, &request, &written, Some((&form, &problem))),
     }
 }
 
@@ -88,12 +88,12 @@ async fn asked<'v>(
     }
 }
 
-fn shown(visit: &Visit, request: &AuthorizationRequest, written: &str, problem: Option<&str>) -> Response {
+fn shown(visit: &Visit, request: &AuthorizationRequest, written: &str, sent: Option<(&Form, &str)>) -> Response {
     let content = html! {
         div.narrow {
             h1 { (TITLE) }
             (client(&request.client, &request.redirect_uri))
-            (consent::form(visit, atlas_oauth::metadata::AUTHORIZE, &[(REQUEST, written)], &request.scopes, problem))
+            (consent::form(visit, atlas_oauth::metadata::AUTHORIZE, &[(REQUEST, written)], &request.scopes, sent))
             p.hint { "You can revoke this at any time under Access. It then ends within ten minutes." }
         }
     };

@@ -8,6 +8,7 @@ use atlas_oauth::Choice;
 use atlas_vault::VaultPath;
 use maud::{Markup, html};
 
+use crate::frame::OTHER_VAULT;
 use crate::visit::{Form, Visit};
 
 const HOUR: u64 = 3600;
@@ -23,45 +24,50 @@ const TIMES: [(u64, &str); 6] = [
 ];
 /// The one that is chosen first.
 const FIRST: u64 = 30 * DAY;
-/// The field with the id of a vault that no list names.
-const OTHER_VAULT: &str = "other-vault";
 
-/// The form at `action`. `hidden` are fields that come back as they are.
+/// The form at `action`. `hidden` are fields that come back as they are. A form that was sent before, and has a problem, comes back with all that
+/// it had.
 pub(crate) fn form(
     visit: &Visit,
     action: &str,
     hidden: &[(&str, &str)],
     scopes: &[Scope],
-    problem: Option<&str>,
+    sent: Option<(&Form, &str)>,
 ) -> Markup {
     let vaults = visit.app().atlas.vaults();
     let first = scopes.iter().find(|scope| **scope == Scope::ReadVault).or(scopes.first());
+    let sent_text = |name: &str| sent.map_or("", |(form, _)| form.text(name));
+    let is_chosen = |scope: &Scope| match sent {
+        Some((form, _)) => form.all("scope").any(|chosen| chosen == scope.as_str()),
+        None => Some(scope) == first,
+    };
+    let time = sent_text("time").parse().unwrap_or(FIRST.min(longest(visit)));
     html! {
-        @if let Some(problem) = problem { p.problem role="alert" { (problem) } }
+        @if let Some((_, problem)) = sent { p.problem role="alert" { (problem) } }
         form.stack method="post" action=(action) {
             (visit.form_token())
             @for (name, value) in hidden { input type="hidden" name=(name) value=(value); }
             @if vaults.len() > 1 {
                 label for="vault" { "Vault" }
-                select #vault name="vault" { @for vault in vaults { option value=(vault.id) { (vault.name()) } } }
+                select #vault name="vault" { @for vault in vaults { option value=(vault.id) selected[vault.id == sent_text("vault")] { (vault.name()) } } }
             } @else {
                 @for vault in vaults { input type="hidden" name="vault" value=(vault.id); }
             }
             @if visit.app().has_documented_vaults() {
                 label for="other-vault" { "Or another vault, by its id" @if let [vault] = vaults { "; empty for " (vault.name()) } }
-                input #other-vault name=(OTHER_VAULT) maxlength="64" autocomplete="off" autocapitalize="none" spellcheck="false";
+                input #other-vault name=(OTHER_VAULT) value=(sent_text(OTHER_VAULT)) maxlength="64" autocomplete="off" autocapitalize="none" spellcheck="false";
             }
             fieldset {
                 legend { "It may" }
                 @for scope in scopes {
-                    label.choice { input type="checkbox" name="scope" value=(scope) checked[Some(scope) == first]; " " (words(*scope)) }
+                    label.choice { input type="checkbox" name="scope" value=(scope) checked[is_chosen(scope)]; " " (words(*scope)) }
                 }
             }
             label for="folders" { "Only in these folders, one a line; empty for the whole vault" }
-            textarea #folders name="folders" rows="2" spellcheck="false" placeholder="Projects/Boat" {}
+            textarea #folders name="folders" rows="2" spellcheck="false" placeholder="Projects/Boat" { (sent_text("folders")) }
             label for="time" { "For" }
             select #time name="time" {
-                @for (seconds, text) in times(visit) { option value=(seconds) selected[seconds == FIRST.min(longest(visit))] { (text) } }
+                @for (seconds, text) in times(visit) { option value=(seconds) selected[seconds == time] { (text) } }
             }
             div.decide {
                 button.primary type="submit" name="decision" value="allow" { "Allow" }

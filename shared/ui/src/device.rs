@@ -49,7 +49,7 @@ async fn decided(form: &Form, server: Server<'_>) -> Response {
     };
     let choice = match consent::choice(form, &request.scopes()).await {
         Ok(choice) => choice,
-        Err(problem) => return shown(visit, &request, typed, Some(&problem)),
+        Err(problem) => return shown(visit, &request, typed, Some((form, &problem))),
     };
     match server.decide_device(device, &request, choice.as_ref()).await {
         Ok(true) => {
@@ -76,7 +76,7 @@ fn entry(visit: &Visit, problem: Option<&str>) -> Response {
     visit.page(Section::Other, TITLE, content)
 }
 
-fn shown(visit: &Visit, request: &DeviceRequest, typed: &str, problem: Option<&str>) -> Response {
+fn shown(visit: &Visit, request: &DeviceRequest, typed: &str, sent: Option<(&Form, &str)>) -> Response {
     let content = html! {
         div.narrow {
             h1 { (TITLE) }
@@ -86,7 +86,7 @@ fn shown(visit: &Visit, request: &DeviceRequest, typed: &str, problem: Option<&s
                 "Go on only if you have just begun this in your own terminal, and it shows " strong { (typed) }
                 ": who sent you a code or a link to this page would get your notes."
             }
-            (consent::form(visit, "/ui/device", &[(CODE, typed)], &request.scopes(), problem))
+            (consent::form(visit, "/ui/device", &[(CODE, typed)], &request.scopes(), sent))
         }
     };
     visit.page(Section::Other, TITLE, content)

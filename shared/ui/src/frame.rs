@@ -6,6 +6,8 @@ use crate::assets;
 
 /// The field that shows that a form is of a page of the session.
 pub(crate) const FORM_TOKEN: &str = "form_token";
+/// The field with the id of a vault that no list names.
+pub(crate) const OTHER_VAULT: &str = "other-vault";
 
 /// The visitor of a page.
 #[derive(Clone, Copy)]
@@ -15,6 +17,8 @@ pub(crate) struct Who<'a> {
     /// The vaults that they may look at, by their ids and names, and the id of the one that they do.
     pub(crate) vaults: &'a [(String, String)],
     pub(crate) vault: &'a str,
+    /// Whether they may look at one that is not in the list, by its id.
+    pub(crate) takes_id: bool,
 }
 
 impl Who<'_> {
@@ -115,11 +119,14 @@ fn sections(section: Section) -> Markup {
 /// Leads to the other vaults, if there are any.
 fn vaults(who: Who<'_>) -> Markup {
     html! {
-        @if who.vaults.len() > 1 {
+        @if who.vaults.len() > 1 || who.takes_id {
             form.vaults method="post" action="/ui/vault" {
                 (who.field())
                 select name="vault" aria-label="Vault" {
                     @for (id, name) in who.vaults { option value=(id) selected[id == who.vault] { (name) } }
+                }
+                @if who.takes_id {
+                    input name=(OTHER_VAULT) aria-label="Another vault, by its id" placeholder="or another, by its id" size="14" maxlength="64" autocomplete="off" autocapitalize="none" spellcheck="false";
                 }
                 button type="submit" { "Switch" }
             }

@@ -5,14 +5,15 @@ use axum::http::header::SET_COOKIE;
 use axum::response::Response;
 use maud::{Markup, html};
 
+use crate::frame::OTHER_VAULT;
 use crate::session::cookie;
-use crate::visit::{Form, Visit};
+use crate::visit::{Form, PARAMETER, Visit};
 use crate::{links, response};
 
 /// Keeps the choice of a form. What it names does not matter to what the visitor may do: every call is checked.
 pub(crate) async fn choose(form: Form) -> Response {
-    let vault = form.text("vault");
-    if !form.visit.vaults().iter().any(|(id, _)| id == vault) {
+    let vault = form.given(OTHER_VAULT).unwrap_or(form.text("vault"));
+    if !form.visit.may_look_at(vault).await {
         return form.visit.failed(&Error::not_found(Reason::VaultNotFound, "there is no such vault"));
     }
     let mut response = response::see(&match form.text("approval") {
@@ -27,7 +28,7 @@ pub(crate) async fn choose(form: Form) -> Response {
 
 /// The page about a call that waits in another vault: leads there, if the visitor may look at it.
 pub(crate) fn other(visit: &Visit, approval: &str, problem: &str) -> Markup {
-    let named = visit.parameter("vault");
+    let named = visit.parameter(PARAMETER);
     let other = visit.vaults().iter().find(|(id, name)| id == named && name != visit.vault_name());
     html! {
         h1 { "Not in this vault" }

@@ -22,6 +22,8 @@ use crate::session::{self, Visitor, cookie};
 
 /// Most vaults to choose from.
 const MAX_VAULTS: usize = 200;
+/// The parameter with the id of a vault.
+pub(crate) const PARAMETER: &str = "vault";
 /// Most fields of a form.
 const MAX_FIELDS: usize = 500;
 /// A request of a visitor with a session.
@@ -44,7 +46,16 @@ impl FromRequestParts<App> for Visit {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Response> {
         let visitor = session::visitor(app, &parts.headers, (app.clock)()).await.map_err(|error| failed(&error))?;
         let Some(visitor) = visitor else { return Err(entrance::needed(app, parts)) };
-        let app = &app.for_caller(&visitor.caller).await.map_err(|error| failed(&error))?;
+        let mut app = app.for_caller(&visitor.caller).await.map_err(|error| failed(&error))?;
+        let parameters = request::parameters(&parts.uri).map_err(|error| failed(&error))?;
+        if visitor.is_person {
+            let asked = parameters.get(PARAMETER).and_then(Value::as_str);
+            for id in [cookie::vault(&parts.headers), asked].into_iter().flatten() {
+                // One that cannot be opened is as one that is not there.
+                app = app.with_vault(id).await.unwrap_or(app);
+            }
+        }
+        let app = &app;
         // The caller of the calls is the visitor: no header of the request has a say in them.
         let asked_by = parts.extensions.get::<atlas_web::caller::Caller>().copied();
         let mut door = Door::of(app, visitor.caller.clone(), asked_by);
@@ -56,7 +67,6 @@ impl FromRequestParts<App> for Visit {
         if let Some(vault) = chosen.and_then(|vault| HeaderValue::from_str(vault).ok()) {
             door.headers.insert(VAULT, vault);
         }
-        let parameters = request::parameters(&parts.uri).map_err(|error| failed(&error))?;
         let (headers, uri) = (parts.headers.clone(), parts.uri.clone());
         Ok(Self { visitor, headers, uri, parameters, vaults, vault, door, cost: Mutex::default() })
     }
@@ -112,6 +122,12 @@ impl Visit {
         &self.vaults
     }
 
+    /// Whether the visitor may look at the vault `id`.
+    pub(crate) async fn may_look_at(&self, id: &str) -> bool {
+        let is_listed = self.vaults.iter().any(|(listed, _)| listed == id);
+        is_listed || (self.visitor.is_person && self.app().has_vault(id).await.unwrap_or_default())
+    }
+
     /// The name of the vault that the visitor looks at.
     pub(crate) fn vault_name(&self) -> &str {
         self.vaults.iter().find(|(id, _)| *id == self.vault).map_or(&self.vault, |(_, name)| name)
@@ -124,7 +140,8 @@ impl Visit {
 
     fn who(&self) -> Who<'_> {
         let (name, form_token) = (self.visitor.caller.name(), self.visitor.form_token.as_str());
-        Who { name, form_token, vaults: &self.vaults, vault: &self.vault }
+        let takes_id = self.visitor.is_person && self.app().has_documented_vaults();
+        Who { name, form_token, vaults: &self.vaults, vault: &self.vault, takes_id }
     }
 
     /// A page with this title.

@@ -221,8 +221,18 @@ impl App {
     /// # Errors
     /// When the vault's own document cannot be used, or not be read.
     pub async fn for_caller(&self, caller: &Access) -> Result<Self, Error> {
-        let vault = self.further_vault(caller).await?;
-        Ok(Self { atlas: self.atlas.with(vault), ..self.clone() })
+        match caller.vault() {
+            Some(id) => self.with_vault(id).await,
+            None => Ok(self.clone()),
+        }
+    }
+
+    /// The same deployment, also with the vault `id`, if that is none of the configuration's but has a document of its own.
+    ///
+    /// # Errors
+    /// When the vault's own document cannot be used, or not be read.
+    pub async fn with_vault(&self, id: &str) -> Result<Self, Error> {
+        Ok(Self { atlas: self.atlas.with(self.documented(id).await?), ..self.clone() })
     }
 
     /// The environment of one call: its requests to the store have their own counters, and it can report this process's

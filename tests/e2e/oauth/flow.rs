@@ -96,6 +96,37 @@ async fn a_token_may_be_for_a_vault_that_only_its_document_names() {
 }
 
 #[tokio::test]
+async fn a_form_with_a_mistake_comes_back_with_all_that_it_had() {
+    let site = Site::new().await;
+    let id = site.registered().await;
+    let mut person = Person::at(&site.client);
+    person.signs_in().await;
+    let choice = [
+        ("decision", "allow"),
+        ("scope", "write:vault"),
+        ("scope", "delete:vault"),
+        ("other-vault", "wrok\"><b>"),
+        ("folders", "Projects\nShed <3>"),
+        ("time", "3600"),
+    ];
+    let again = page(&person.decides(&id, &choice).await);
+    assert!(again.contains("There is no such vault"), "{again}");
+    for kept in [
+        "value=\"wrok&quot;&gt;&lt;b&gt;\"",
+        ">Projects\nShed &lt;3&gt;</textarea>",
+        "value=\"write:vault\" checked",
+        "value=\"delete:vault\" checked",
+        "<option value=\"3600\" selected>",
+    ] {
+        assert!(again.contains(kept), "{kept}: {again}");
+    }
+    assert_eq!(
+        (again.matches(" checked").count(), again.matches("<option value=\"2592000\" selected>").count()),
+        (2, 0)
+    );
+}
+
+#[tokio::test]
 async fn a_token_is_for_the_folders_that_the_person_named() {
     let site = Site::new().await;
     let id = site.registered().await;

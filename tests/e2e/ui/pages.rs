@@ -4,6 +4,8 @@ use atlas_access::scope;
 use atlas_mirror::{LeftOut, LeftOutFile};
 use atlas_testkit::notes::{Put, by};
 use atlas_testkit::{CountingStore, VaultBuilder};
+use object_store::path::Path;
+use object_store::{ObjectStoreExt as _, PutPayload};
 use serde_json::{Value, json};
 
 use super::visitor::{Visitor, function, on_host};
@@ -342,6 +344,53 @@ async fn a_visitor_of_several_vaults_switches_between_them() {
     assert!(person.get("/ui/note?path=Plan.md").await.ok().contains("Plan"));
     assert!(person.get("/ui/note?path=Harbour.md").await.status == 404);
     assert_eq!(person.form("/ui/sync", "/ui/vault", &[("vault", "none")]).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_person_decides_in_a_vault_that_only_its_document_names() {
+    let deployment = deployment().await;
+    for id in ["work", "other"] {
+        deployment.publish_as(id, VaultBuilder::new().note("Plan.md", "# Plan\n").root()).await;
+        let document = PutPayload::from(format!("{{\"id\": \"{id}\"}}"));
+        deployment.objects.put(&Path::from(format!("config/vaults/{id}.json")), document).await.unwrap();
+    }
+    deployment.objects.put(&Path::from("config/vaults/broken.json"), PutPayload::from_static(b"{")).await.unwrap();
+    let config = json!({ "vaults": [{ "id": "main" }], "vaultDocuments": "store:config/vaults" }).to_string();
+    let secret = crate::support::tokens::SECRET;
+    let settings = [("ATLAS_CONFIG", config.as_str()), ("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", secret)];
+    let app = deployment.app_of(&settings).await.for_its_hosts().with_page("http://127.0.0.1:3737/ui");
+    let client = Client::of(app, CountingStore::new(deployment.objects.clone()));
+    let agent = [bearer(&token("agent", &scope::ALL, Some("work"))), ("if-match".to_owned(), "*".to_owned())];
+    let asked = send(&client, "DELETE", "/notes/Plan.md?hard=true", &agent, &Value::Null).await;
+    assert_eq!(asked.error(403).1, "elicit_required");
+    let url = asked.json()["error"]["details"]["approval"]["url"].as_str().unwrap().to_owned();
+    let place = url.strip_prefix("http://127.0.0.1:3737").unwrap();
+
+    let mut person = Visitor::person(&deployment, &client).await;
+    let page = person.get(place).await.ok();
+    assert!(page.contains("Look there") && page.contains("<option value=\"work\">"), "{page}");
+    for unknown in ["none", "broken", "../vaults/work"] {
+        assert_eq!(person.form("/ui/sync", "/ui/vault", &[("other-vault", unknown)]).await.status, 404, "{unknown}");
+        assert_eq!(person.get(&format!("/ui/sync?vault={unknown}")).await.status, 200, "{unknown}");
+    }
+    let chosen = person.form("/ui/sync", "/ui/vault", &[("vault", "main"), ("other-vault", " work ")]).await;
+    assert_eq!(chosen.leads(), "/ui");
+    person.cookie = format!("{}; {}", person.cookie, chosen.cookie().unwrap());
+    let id = place.split('?').next().unwrap().rsplit('/').next().unwrap();
+    assert!(person.get(place).await.ok().contains("Plan.md"));
+    let decided = person.form("/ui", "/ui/approvals/approve", &[("id", id)]).await;
+    assert_eq!(decided.leads(), "/ui/approvals?said=approved");
+    send(&client, "DELETE", "/notes/Plan.md?hard=true", &agent, &Value::Null).await.ok();
+    assert!(person.get("/ui/activity").await.ok().contains("Plan.md"));
+
+    // A token's holder comes to no other vault.
+    let function = deployment.set_up(&settings).await;
+    let bound = Visitor::of_vault(&function, "work").await;
+    let forced = [("cookie", format!("{}; __Host-atlas-vault=other", bound.cookie))];
+    let forced = forced.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let page = bound.send("GET", "/ui/note?path=Plan.md&vault=other", &forced, "").await;
+    assert_eq!(page.status, 404, "{}", page.text);
+    assert_eq!(bound.form("/ui/sync", "/ui/vault", &[("other-vault", "other")]).await.status, 404);
 }
 
 #[tokio::test]

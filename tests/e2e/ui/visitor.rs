@@ -79,8 +79,17 @@ impl<'a> Visitor<'a> {
 
     /// Somebody with a token for these scopes.
     pub(super) async fn with_token(client: &'a Client, name: &str, scopes: &[Scope]) -> Self {
+        Self::signed_in(client, &token(name, scopes, None)).await
+    }
+
+    /// An administrator of one vault.
+    pub(super) async fn of_vault(client: &'a Client, vault: &str) -> Self {
+        Self::signed_in(client, &token("tenant", &scope::ALL, Some(vault))).await
+    }
+
+    async fn signed_in(client: &'a Client, token: &str) -> Self {
         let mut visitor = Self::stranger(client, PUBLIC);
-        let signed_in = visitor.sign_in(&token(name, scopes, None)).await;
+        let signed_in = visitor.sign_in(token).await;
         visitor.cookie = signed_in.cookie().expect("a session");
         visitor
     }
