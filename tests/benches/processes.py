@@ -20,6 +20,7 @@ import urllib.parse
 import urllib.request
 import zipfile
 
+import stdio
 import up
 
 FIRST = 3
@@ -259,6 +260,7 @@ def main():
                 rows += few_changes(target / "release" / "atlas", corpora, pathlib.Path(large))
         with tempfile.TemporaryDirectory() as folder:
             rows += up.rows(row, target / "release" / "atlas", root, vault, "the", pathlib.Path(folder))
+        rows += stdio.rows(row, target / "release" / "atlas", root, vault)
         for function, most in FUNCTIONS.items():
             rows += package(function, most, target, work)
     print("\n| what | vault | result | target | |\n|---|---|---|---|---|")

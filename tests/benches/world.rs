@@ -55,8 +55,10 @@ impl World {
     pub(crate) fn publish_to(folder: &Folder, store: Store) -> Self {
         let first = Self::of(store.clone(), CACHE);
         first.sync(folder);
-        // Later syncs go on from its state.
-        Self { state: first.state, ..Self::over(store, CACHE) }
+        // Later syncs go on from its state, and the store's connections end with the runtime that they began in.
+        let mut world = Self { state: first.state, runtime: first.runtime, ..Self::of(store, CACHE) };
+        world.count();
+        world
     }
 
     /// A vault that was published before, and a process with a cache of so many bytes.

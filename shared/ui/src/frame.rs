@@ -126,7 +126,7 @@ fn vaults(who: Who<'_>) -> Markup {
                     @for (id, name) in who.vaults { option value=(id) selected[id == who.vault] { (name) } }
                 }
                 @if who.takes_id {
-                    input name=(OTHER_VAULT) aria-label="Another vault, by its id" placeholder="or another, by its id" size="14" maxlength="64" autocomplete="off" autocapitalize="none" spellcheck="false";
+                    input name=(OTHER_VAULT) aria-label="Another vault, by its id" placeholder="or by its id" size="12" maxlength="64" autocomplete="off" autocapitalize="none" spellcheck="false";
                 }
                 button type="submit" { "Switch" }
             }
