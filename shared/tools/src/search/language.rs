@@ -84,12 +84,14 @@ pub(crate) struct Stems(Stemmer);
 /// A stem, and where words with it stand among others.
 pub(crate) struct Stem {
     stem: String,
-    /// The bytes that words with the stem begin with.
-    pub(crate) prefix: String,
+    /// The beginnings of words with the stem, in order; none begins another.
+    pub(crate) prefixes: Vec<String>,
 }
 
 /// Most bytes by which a word is longer than its stem.
 const MAX_ENDING: usize = 16;
+/// Fewer characters that a word shares with its stem do not tell where others with the stem stand: `haus` is that of `häuser`.
+const MIN_SHARED: usize = 3;
 
 impl Stems {
     /// The stem of a folded word; [`None`] for one that has none, such as a number or one of a script without spaces.
@@ -98,18 +100,26 @@ impl Stems {
         has_stem.then(|| {
             let stem = self.0.stem(word).into_owned();
             let shared = stem.char_indices().zip(word.char_indices()).take_while(|(one, other)| one == other);
-            let shared = shared.map(|((at, c), _)| at + c.len_utf8()).last().unwrap_or_default();
+            let shared: Vec<usize> = shared.map(|((at, c), _)| at + c.len_utf8()).collect();
+            if shared.len() < MIN_SHARED {
+                let of_word: String = word.chars().take(stem.chars().count()).collect();
+                let mut prefixes = vec![of_word, stem.clone()];
+                prefixes.sort();
+                prefixes.dedup_by(|other, one| other.starts_with(&*one));
+                return Stem { prefixes, stem };
+            }
+            let shared = shared.last().copied().unwrap_or_default();
             // The last letter of a stem may stand for others: `happi` for happy, `hope` for hoping.
             let kept = if shared > 3 && stem.ends_with(['i', 'e']) {
                 stem.floor_char_boundary(shared.min(stem.len() - 1))
             } else {
                 shared
             };
-            Stem { prefix: stem.get(..kept).unwrap_or_default().to_owned(), stem }
+            Stem { prefixes: vec![stem.get(..kept).unwrap_or_default().to_owned()], stem }
         })
     }
 
-    /// Whether a folded word that begins with the stem's prefix has the stem.
+    /// Whether a folded word that begins with one of the stem's prefixes has the stem.
     pub(crate) fn has(&self, stem: &Stem, word: &str) -> bool {
         word.len() <= stem.stem.len() + MAX_ENDING && self.0.stem(word) == stem.stem
     }
@@ -144,7 +154,8 @@ mod tests {
     }
 
     #[test]
-    fn words_of_one_stem_are_found_below_its_prefix() {
+    fn words_of_one_stem_are_found_below_its_prefixes() {
+        let begins = |word: &str, stem: &Stem| stem.prefixes.iter().any(|prefix| word.starts_with(prefix));
         for (language, words) in [
             (Language::English, &["publish", "published", "publishing", "publishes"][..]),
             (Language::English, &["happy", "happiness"]),
@@ -158,9 +169,19 @@ mod tests {
             for word in words {
                 let stem = stems.of(word).unwrap();
                 for other in words {
-                    assert!(other.starts_with(&stem.prefix) && stems.has(&stem, other), "{word} {other}");
+                    assert!(begins(other, &stem) && stems.has(&stem, other), "{word} {other}");
                 }
             }
+        }
+        // Below the beginning of the word, and below that of the stem.
+        for (language, word, others) in [
+            (Language::English, "dying", ["die", "dies"]),
+            (Language::German, "äpfel", ["apfel", "äpfel"]),
+            (Language::German, "häuser", ["haus", "häusern"]),
+            (Language::Dutch, "boot", ["boten", "boot"]),
+        ] {
+            let (stems, stem) = (language.stems(), language.stems().of(word).unwrap());
+            assert!(others.iter().all(|other| begins(other, &stem) && stems.has(&stem, other)), "{word}");
         }
         for word in ["日本", "42", "to"] {
             assert!(Language::English.stems().of(word).is_none(), "{word}");
@@ -173,7 +194,9 @@ mod tests {
             let language = [Language::English, Language::German, Language::French, Language::Spanish, Language::Portuguese, Language::Italian, Language::Dutch, Language::Russian][which];
             let stems = language.stems();
             if let Some(stem) = stems.of(&word) {
-                prop_assert!(word.starts_with(&stem.prefix) && stems.has(&stem, &word));
+                let begins = stem.prefixes.iter().filter(|prefix| word.starts_with(*prefix)).count();
+                prop_assert!(begins == 1 && stems.has(&stem, &word), "{:?}", stem.prefixes);
+                prop_assert!(stem.prefixes.is_sorted() && stem.prefixes.iter().all(|prefix| !prefix.is_empty()));
             }
         }
     }

@@ -143,15 +143,18 @@ impl<'a> TermsToFetch<'a> {
     /// The terms of all segments with the stem of a word.
     pub(super) fn stem(&mut self, token: &Token, stems: &'a Stems) -> Result<ListId, Error> {
         let index = self.pages.index;
-        // All words begin with an empty prefix; next to none of them has the stem.
-        let stem = stems.of(&token.word).filter(|stem| !token.is_prefix && !stem.prefix.is_empty());
+        let stem = stems.of(&token.word).filter(|_| !token.is_prefix);
         let own = token.word.clone();
         self.list(
             true,
             Box::new(move |segment, after, most| {
                 let Some(stem) = &stem else { return Ok(Vec::new()) };
                 let is_of_stem = |word: &str| word == own || stems.has(stem, word);
-                Ok(index.terms(segment)?.with_prefix_where(&stem.prefix, after, most, is_of_stem))
+                let (table, mut found) = (index.terms(segment)?, Vec::new());
+                for prefix in &stem.prefixes {
+                    found.extend(table.with_prefix_where(prefix, after, most - found.len(), is_of_stem));
+                }
+                Ok(found)
             }),
         )
     }
