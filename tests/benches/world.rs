@@ -62,6 +62,7 @@ impl World {
     }
 
     /// A vault that was published before, and a process with a cache of so many bytes.
+    #[allow(dead_code, reason = "only the benchmark of a million notes needs it")]
     pub(crate) fn over(store: Store, cache: usize) -> Self {
         let mut world = Self::of(store, cache);
         world.count();
