@@ -37,6 +37,13 @@ pub(crate) fn form(
     let vaults = visit.app().atlas.vaults();
     let first = scopes.iter().find(|scope| **scope == Scope::ReadVault).or(scopes.first());
     let sent_text = |name: &str| sent.map_or("", |(form, _)| form.text(name));
+    let chosen = sent_text("vault");
+    let is_listed = vaults.iter().any(|vault| vault.id == chosen);
+    let other = match sent_text(OTHER_VAULT).trim() {
+        // A chosen vault that this page does not list stays, as an id.
+        "" if !is_listed => chosen,
+        other => other,
+    };
     let is_chosen = |scope: &Scope| match sent {
         Some((form, _)) => form.all("scope").any(|chosen| chosen == scope.as_str()),
         None => Some(scope) == first,
@@ -49,13 +56,13 @@ pub(crate) fn form(
             @for (name, value) in hidden { input type="hidden" name=(name) value=(value); }
             @if vaults.len() > 1 {
                 label for="vault" { "Vault" }
-                select #vault name="vault" { @for vault in vaults { option value=(vault.id) selected[vault.id == sent_text("vault")] { (vault.name()) } } }
+                select #vault name="vault" { @for vault in vaults { option value=(vault.id) selected[vault.id == chosen] { (vault.name()) } } }
             } @else {
                 @for vault in vaults { input type="hidden" name="vault" value=(vault.id); }
             }
             @if visit.app().has_documented_vaults() {
                 label for="other-vault" { "Or another vault, by its id" @if let [vault] = vaults { "; empty for " (vault.name()) } }
-                input #other-vault name=(OTHER_VAULT) value=(sent_text(OTHER_VAULT)) maxlength="64" autocomplete="off" autocapitalize="none" spellcheck="false";
+                input #other-vault name=(OTHER_VAULT) value=(other) maxlength="64" autocomplete="off" autocapitalize="none" spellcheck="false";
             }
             fieldset {
                 legend { "It may" }

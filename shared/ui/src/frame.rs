@@ -6,6 +6,8 @@ use crate::assets;
 
 /// The field that shows that a form is of a page of the session.
 pub(crate) const FORM_TOKEN: &str = "form_token";
+/// The field with the id of the vault that a form is of.
+pub(crate) const OF_VAULT: &str = "of-vault";
 /// The field with the id of a vault that no list names.
 pub(crate) const OTHER_VAULT: &str = "other-vault";
 
@@ -22,9 +24,12 @@ pub(crate) struct Who<'a> {
 }
 
 impl Who<'_> {
-    /// The hidden field that every form has.
+    /// The hidden fields that every form has.
     pub(crate) fn field(self) -> Markup {
-        html! { input type="hidden" name=(FORM_TOKEN) value=(self.form_token); }
+        html! {
+            input type="hidden" name=(FORM_TOKEN) value=(self.form_token);
+            input type="hidden" name=(OF_VAULT) value=(self.vault);
+        }
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) async fn choose(form: Form) -> Response {
 /// The page about a call that waits in another vault: leads there, if the visitor may look at it.
 pub(crate) fn other(visit: &Visit, approval: &str, problem: &str) -> Markup {
     let named = visit.parameter(PARAMETER);
-    let other = visit.vaults().iter().find(|(id, name)| id == named && name != visit.vault_name());
+    let other = visit.vaults().iter().find(|(id, _)| id == named && id != visit.vault());
     html! {
         h1 { "Not in this vault" }
         @if let Some((id, name)) = other {

@@ -16,7 +16,7 @@ use maud::{Markup, html};
 use serde_json::{Map, Value};
 
 use crate::entrance;
-use crate::frame::{self, FORM_TOKEN, Section, Who};
+use crate::frame::{self, FORM_TOKEN, OF_VAULT, Section, Who};
 use crate::response;
 use crate::session::{self, Visitor, cookie};
 
@@ -24,6 +24,8 @@ use crate::session::{self, Visitor, cookie};
 const MAX_VAULTS: usize = 200;
 /// The parameter with the id of a vault.
 pub(crate) const PARAMETER: &str = "vault";
+/// Where forms do nothing in the vault that the visitor looks at.
+const OF_ANY_VAULT: [&str; 4] = ["/ui/vault", "/ui/sign-out", "/ui/authorize", "/ui/device"];
 /// Most fields of a form.
 const MAX_FIELDS: usize = 500;
 /// A request of a visitor with a session.
@@ -128,6 +130,11 @@ impl Visit {
         is_listed || (self.visitor.is_person && self.app().has_vault(id).await.unwrap_or_default())
     }
 
+    /// The id of the vault that the visitor looks at.
+    pub(crate) fn vault(&self) -> &str {
+        &self.vault
+    }
+
     /// The name of the vault that the visitor looks at.
     pub(crate) fn vault_name(&self) -> &str {
         self.vaults.iter().find(|(id, _)| *id == self.vault).map_or(&self.vault, |(_, name)| name)
@@ -185,7 +192,7 @@ impl Visit {
         self.page(section, "Waits for approval", content)
     }
 
-    /// The hidden field that every form has.
+    /// The hidden fields that every form has.
     pub(crate) fn form_token(&self) -> Markup {
         self.who().field()
     }
@@ -251,6 +258,14 @@ impl FromRequest<App> for Form {
         if fields.text(FORM_TOKEN) != visit.visitor.form_token {
             let message = "this form is not of a page of your session: go back, load the page again, and repeat it";
             return Err(visit.failed(&Error::new(Code::Forbidden, Reason::OriginNotAllowed, message)));
+        }
+        let of = fields.text(OF_VAULT);
+        if !of.is_empty() && of != visit.vault && !OF_ANY_VAULT.contains(&visit.uri.path()) {
+            let message = format!(
+                "this form is of the vault {of}, and you look at {} now: switch to {of}, load the page again, and repeat it",
+                visit.vault
+            );
+            return Err(visit.failed(&Error::new(Code::Conflict, Reason::VaultNotFound, message)));
         }
         Ok(Self { visit, fields })
     }

@@ -20,20 +20,25 @@ async fn polled(site: &Site, id: &str, begun: &Value) -> crate::support::deploym
     site.post("/oauth/token", &fields).await
 }
 
-async fn decided(person: &Person<'_>, begun: &Value, decision: &str) -> String {
+/// The page that asks about the terminal.
+async fn asked(person: &Person<'_>, begun: &Value) -> String {
     let uri = format!("/ui/device?user_code={}", text(begun, "user_code").to_lowercase());
     let asked = page(&person.get(&uri).await);
     assert!(asked.contains("in your own terminal"), "{asked}");
-    let (token, code) = (field(&asked, "form_token"), field(&asked, "user_code"));
-    let fields = [
-        ("form_token", token.as_str()),
-        ("user_code", &code),
-        ("vault", "main"),
-        ("time", "86400"),
-        ("scope", "read:vault"),
-        ("decision", decision),
-    ];
+    asked
+}
+
+/// The page after the form of the page `asked` was sent with this choice.
+async fn chosen(person: &Person<'_>, asked: &str, choice: &[(&str, &str)]) -> String {
+    let (token, code) = (field(asked, "form_token"), field(asked, "user_code"));
+    let kept = [("form_token", token.as_str()), ("user_code", code.as_str())];
+    let fields: Vec<(&str, &str)> = kept.into_iter().chain(choice.iter().copied()).collect();
     String::from_utf8_lossy(&person.form("/ui/device", &fields).await.body).into_owned()
+}
+
+async fn decided(person: &Person<'_>, begun: &Value, decision: &str) -> String {
+    let choice = [("vault", "main"), ("time", "86400"), ("scope", "read:vault"), ("decision", decision)];
+    chosen(person, &asked(person, begun).await, &choice).await
 }
 
 #[tokio::test]
@@ -54,6 +59,41 @@ async fn a_terminal_waits_for_the_person() {
     assert_eq!(error_of(&polled(&site, &id, &device).await), "invalid_grant");
     assert_eq!(error_of(&site.refreshed(&id, text(&tokens, "refresh_token")).await), "invalid_grant");
     assert!(decided(&person, &device, "deny").await.contains("decided before"));
+}
+
+#[tokio::test]
+async fn a_terminals_form_with_a_mistake_comes_back_with_all_that_it_had() {
+    let site = Site::new().await;
+    let id = site.registered().await;
+    let mut person = Person::at(&site.client);
+    person.signs_in().await;
+    let device = begun(&site, &id).await;
+    let choice = |other| {
+        [
+            ("decision", "allow"),
+            ("scope", "write:vault"),
+            ("vault", "main"),
+            ("other-vault", other),
+            ("folders", "Projects\nShed <3>"),
+            ("time", "3600"),
+        ]
+    };
+    let again = chosen(&person, &asked(&person, &device).await, &choice("wrok\"><b>")).await;
+    assert!(again.contains("There is no such vault"), "{again}");
+    for kept in [
+        "name=\"other-vault\" value=\"wrok&quot;&gt;&lt;b&gt;\"",
+        ">Projects\nShed &lt;3&gt;</textarea>",
+        "value=\"write:vault\" checked",
+        "<option value=\"3600\" selected>",
+    ] {
+        assert!(again.contains(kept), "{kept}: {again}");
+    }
+    assert_eq!(again.matches(" checked").count(), 1, "{again}");
+    assert!(!again.contains("<option value=\"2592000\" selected>"), "{again}");
+    // Nothing was decided by it.
+    assert_eq!(error_of(&polled(&site, &id, &device).await), "authorization_pending");
+    let done = chosen(&person, &again, &choice("")).await;
+    assert!(done.contains("Go on in the terminal"), "{done}");
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::clock;
 use crate::support::tokens::send;
 
-use super::site::{BASE, MCP, Person, Site, error_of, field, location, page, parameter, text};
+use super::site::{BASE, MCP, Person, Site, authorize_with, error_of, field, location, page, parameter, text};
 
 #[tokio::test]
 async fn a_client_finds_its_way_from_a_refusal_to_a_call() {
@@ -72,13 +72,19 @@ async fn a_client_finds_its_way_from_a_refusal_to_a_call() {
     assert_eq!(site.call(text(&next, "access_token")).await, 401);
 }
 
-#[tokio::test]
-async fn a_token_may_be_for_a_vault_that_only_its_document_names() {
+/// A deployment whose vault `boat` only its document names.
+async fn site_with_a_boat() -> Site {
     let site = Site::new().await;
     let boat = VaultBuilder::new().note("log.md", "# Lighthouse");
     site.deployment.publish_as("boat", boat.root()).await;
     let document = PutPayload::from_static(br#"{"id": "boat"}"#);
     site.deployment.objects.put(&Path::from("config/vaults/boat.json"), document).await.unwrap();
+    site
+}
+
+#[tokio::test]
+async fn a_token_may_be_for_a_vault_that_only_its_document_names() {
+    let site = site_with_a_boat().await;
     let id = site.registered().await;
     let tokens = site.tokens(&id, &[("scope", "read:vault"), ("other-vault", " boat ")]).await;
     let found = site.find(text(&tokens, "access_token")).await.ok();
@@ -124,6 +130,29 @@ async fn a_form_with_a_mistake_comes_back_with_all_that_it_had() {
         (again.matches(" checked").count(), again.matches("<option value=\"2592000\" selected>").count()),
         (2, 0)
     );
+}
+
+#[tokio::test]
+async fn a_chosen_vault_stays_chosen_after_a_mistake() {
+    let site = site_with_a_boat().await;
+    let id = site.registered().await;
+    let mut person = Person::at(&site.client);
+    person.signs_in().await;
+    let mistaken = [("decision", "allow"), ("scope", "read:vault"), ("vault", "boat"), ("folders", "../shed")];
+    // The address of the first page has the vault listed; the form's own address does not.
+    let asked = page(&person.get(&authorize_with(&id, &[("vault", "boat")])).await);
+    assert!(asked.contains("<option value=\"boat\">"), "{asked}");
+    let again = page(&person.decides_on(&asked, &mistaken).await);
+    assert!(again.contains("cannot be a folder"), "{again}");
+    assert!(again.contains("name=\"other-vault\" value=\"boat\""), "{again}");
+
+    // For who looks at that vault, every page lists it: in the bar and in the form.
+    let token = field(&again, "form_token");
+    let looked = person.form("/ui/vault", &[("form_token", &token), ("other-vault", "boat")]).await;
+    assert_eq!(location(&looked), "/ui");
+    let again = page(&person.decides(&id, &mistaken).await);
+    assert!(again.contains("cannot be a folder"), "{again}");
+    assert_eq!(again.matches("<option value=\"boat\" selected>").count(), 2, "{again}");
 }
 
 #[tokio::test]

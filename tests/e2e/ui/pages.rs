@@ -351,11 +351,13 @@ async fn a_person_decides_in_a_vault_that_only_its_document_names() {
     let deployment = deployment().await;
     for id in ["work", "other"] {
         deployment.publish_as(id, VaultBuilder::new().note("Plan.md", "# Plan\n").root()).await;
-        let document = PutPayload::from(format!("{{\"id\": \"{id}\"}}"));
+        let document = PutPayload::from(json!({ "id": id, "name": "Notes" }).to_string());
         deployment.objects.put(&Path::from(format!("config/vaults/{id}.json")), document).await.unwrap();
     }
     deployment.objects.put(&Path::from("config/vaults/broken.json"), PutPayload::from_static(b"{")).await.unwrap();
-    let config = json!({ "vaults": [{ "id": "main" }], "vaultDocuments": "store:config/vaults" }).to_string();
+    // All vaults have the same name.
+    let config = json!({ "vaults": [{ "id": "main", "name": "Notes" }], "vaultDocuments": "store:config/vaults" });
+    let config = config.to_string();
     let secret = crate::support::tokens::SECRET;
     let settings = [("ATLAS_CONFIG", config.as_str()), ("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", secret)];
     let app = deployment.app_of(&settings).await.for_its_hosts().with_page("http://127.0.0.1:3737/ui");
@@ -373,15 +375,24 @@ async fn a_person_decides_in_a_vault_that_only_its_document_names() {
         assert_eq!(person.form("/ui/sync", "/ui/vault", &[("other-vault", unknown)]).await.status, 404, "{unknown}");
         assert_eq!(person.get(&format!("/ui/sync?vault={unknown}")).await.status, 200, "{unknown}");
     }
+    let id = place.split('?').next().unwrap().rsplit('/').next().unwrap();
+    let chosen = person.form(place, "/ui/vault", &[("vault", "work"), ("approval", id)]).await;
+    assert_eq!(chosen.leads(), format!("/ui/approvals/{id}"));
     let chosen = person.form("/ui/sync", "/ui/vault", &[("vault", "main"), ("other-vault", " work ")]).await;
     assert_eq!(chosen.leads(), "/ui");
     person.cookie = format!("{}; {}", person.cookie, chosen.cookie().unwrap());
-    let id = place.split('?').next().unwrap().rsplit('/').next().unwrap();
     assert!(person.get(place).await.ok().contains("Plan.md"));
     let decided = person.form("/ui", "/ui/approvals/approve", &[("id", id)]).await;
     assert_eq!(decided.leads(), "/ui/approvals?said=approved");
     send(&client, "DELETE", "/notes/Plan.md?hard=true", &agent, &Value::Null).await.ok();
     assert!(person.get("/ui/activity").await.ok().contains("Plan.md"));
+    // A form of the vault that they looked at before, in another tab, does nothing in this one.
+    assert!(person.get("/ui/activity").await.ok().contains("name=\"of-vault\" value=\"work\""));
+    let stale = [("generation", "2"), ("of-vault", "main")];
+    let refused = person.form("/ui/activity", "/ui/undo", &stale).await;
+    assert!(refused.status == 409 && refused.text.contains("of the vault main"), "{}", refused.text);
+    let back = person.form("/ui/activity", "/ui/vault", &[("vault", "main"), ("of-vault", "main")]).await;
+    assert_eq!(back.leads(), "/ui");
 
     // A token's holder comes to no other vault.
     let function = deployment.set_up(&settings).await;
