@@ -84,7 +84,7 @@ impl Mirror {
         // Objects are listed before references are read, so that nothing committed meanwhile counts as garbage.
         let listed = [self.store.list(&keys.segments(), None).await?, self.store.list(&keys.blobs(), None).await?];
         let written = self.written().await?;
-        let hinted = self.hinted().await?;
+        let hinted = self.known_hint().await?;
         let head = self.head().await?;
         if let Some(lost) = hinted.and_then(|hinted| hinted.lost_after(&head)) {
             return Err(lost_manifest(&keys.manifest(lost.generation())));

@@ -111,7 +111,8 @@ impl Mirror {
                     late = MirrorError::Contended;
                     let wait = queue::wait(begun.elapsed(), Duration::from_millis(winner.state.manifest.waited_ms));
                     self.keep_head(winner);
-                    sleep(jittered(wait)).await;
+                    // Early enough for another try.
+                    sleep(jittered(wait).min(deadline.saturating_duration_since(Instant::now()) / 2)).await;
                 }
             }
         }

@@ -108,6 +108,19 @@ impl Mirror {
 
     /// The generation of the hint, if it is readable. If it is later than the newest, that generation was lost.
     pub(crate) async fn hinted(&self) -> Result<Option<Head>, MirrorError> {
+        match self.known_hint().await {
+            // It is only a hint: the manifests decide.
+            Err(error @ MirrorError::Newer { .. }) => {
+                tracing::warn!(%error, "the hint is not readable");
+                Ok(None)
+            }
+            hinted => hinted,
+        }
+    }
+
+    /// As [`hinted`](Self::hinted), for who may write over what is lost or delete it: a hint of a newer format is an error, since it may be all
+    /// that is left of its generation.
+    pub(crate) async fn known_hint(&self) -> Result<Option<Head>, MirrorError> {
         let key = self.shared.keys.latest();
         let hint = match self.store.get(&key, MAX_MANIFEST).await {
             Ok(Some(bytes)) => self.decode(&key, &bytes, None),
@@ -116,8 +129,7 @@ impl Mirror {
         };
         match hint {
             Ok(state) => Ok(Some(Head { state: Arc::new(state), seen: None, checked: None })),
-            // It is only a hint: the manifests decide.
-            Err(error @ (MirrorError::Damaged { .. } | MirrorError::Newer { .. })) => {
+            Err(error @ MirrorError::Damaged { .. }) => {
                 tracing::warn!(%error, "the hint is not readable");
                 Ok(None)
             }

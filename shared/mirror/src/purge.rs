@@ -112,11 +112,17 @@ impl Mirror {
             purged.generations += 1;
             let new: Vec<usize> =
                 objects_of(&older).filter(|(_, id)| seen.insert(*id)).filter_map(|(index, _)| index).collect();
-            match self.blobs_of(&older, &new, false).await {
-                Ok(found) => blobs.extend(found),
-                // An earlier purge deleted the segments, after their attachments.
-                Err(MirrorError::Gone { .. } | MirrorError::Damaged { .. }) => {}
-                Err(error) => return Err(error),
+            // Each for itself: the next ones name attachments of their own.
+            for segment in new {
+                match self.blobs_of(&older, &[segment], false).await {
+                    Ok(found) => blobs.extend(found),
+                    // An earlier purge deleted the segment, after its attachments.
+                    Err(MirrorError::Gone { .. }) => {}
+                    Err(error @ MirrorError::Damaged { .. }) => {
+                        tracing::warn!(%error, "attachments that only this segment names stay until they are collected");
+                    }
+                    Err(error) => return Err(error),
+                }
             }
         }
         let all: Vec<usize> = (0..head.segments().len()).collect();

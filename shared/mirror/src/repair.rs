@@ -159,7 +159,7 @@ impl Mirror {
         done: &mut Repaired,
     ) -> Result<(), MirrorError> {
         let keys = self.shared.keys.clone();
-        let hinted = self.hinted().await?;
+        let hinted = self.known_hint().await?;
         let newest = self.store.greatest_after(&keys.manifests(), None, |key| keys.generation(key)).await?;
         let last = newest.unwrap_or(0);
         let found = match self.head_at(last).await {

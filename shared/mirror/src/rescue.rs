@@ -1,9 +1,10 @@
 //! Recovers the files of a damaged generation from its readable parts, from what the caller has, and from older versions.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::sync::Arc;
 
-use atlas_segment::{Part, PartRef, Record};
+use atlas_segment::{Part, PartRef, Record, SectionName};
 use atlas_vault::VaultPath;
 use bytes::{Bytes, BytesMut};
 use futures::TryStreamExt as _;
@@ -250,17 +251,18 @@ impl Mirror {
         let Some(entry) = snapshot.segments().get(segment) else { return Ok(readable) };
         let fault = |error| snapshot.fault(segment, error);
         let is_wanted = |document: u32| !live || snapshot.is_live(segment, document);
-        match snapshot.open(|other, _| other == segment).await {
-            Err(MirrorError::Damaged { .. } | MirrorError::Gone { .. }) => {
-                readable.unnamed = (0..entry.layout.documents).filter(|document| is_wanted(*document)).count() as u64;
-                return Ok(readable);
-            }
-            opened => opened?,
-        }
+        let pages = match snapshot.open(|other, _| other == segment).await {
+            Ok(()) => entry.layout.record_pages().map_err(fault)?,
+            // Pages follow each other, so that they are found without their directory too.
+            Err(MirrorError::Damaged { .. } | MirrorError::Gone { .. }) => walked(snapshot, segment).await?,
+            Err(error) => return Err(error),
+        };
         let table = one(snapshot, segment, entry.layout.text_blocks().map_err(fault)?).await?;
         let table = table.as_ref().and_then(|table| table.text_blocks().ok());
         let mut blocks: BTreeMap<u64, Option<Arc<Part>>> = BTreeMap::new();
-        for (page, documents) in entry.layout.record_pages().map_err(fault)? {
+        let known = pages.last().map_or(0, |(_, documents)| documents.end);
+        readable.unnamed = (known..entry.layout.documents).filter(|document| is_wanted(*document)).count() as u64;
+        for (page, documents) in pages {
             let Some(page) = one(snapshot, segment, page).await? else {
                 readable.unnamed += documents.filter(|document| is_wanted(*document)).count() as u64;
                 continue;
@@ -340,6 +342,20 @@ impl Mirror {
             Err(MirrorError::Conflict { .. }) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+}
+
+/// The pages of a segment's records as they follow each other; none if the object is gone.
+async fn walked(snapshot: &Snapshot, segment: usize) -> Result<Vec<(PartRef, Range<u32>)>, MirrorError> {
+    let Some(entry) = snapshot.segments().get(segment) else { return Ok(Vec::new()) };
+    let fault = |error| snapshot.fault(segment, error);
+    let section = entry.layout.range(SectionName::Records).map_err(fault)?;
+    match snapshot.fetch(&[(segment, section)]).await {
+        Ok(section) => {
+            section.first().map_or(Ok(Vec::new()), |section| entry.layout.walk_record_pages(section).map_err(fault))
+        }
+        Err(MirrorError::Damaged { .. } | MirrorError::Gone { .. }) => Ok(Vec::new()),
+        Err(error) => Err(error),
     }
 }
 

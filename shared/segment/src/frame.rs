@@ -61,6 +61,14 @@ pub(crate) fn unpack(part: &Bytes, section: SectionName, limit: usize) -> Result
     }
 }
 
+/// The bytes of the packed part that `bytes` begin with; [`None`] if they begin with none.
+pub(crate) fn packed_length(bytes: &[u8]) -> Option<usize> {
+    let (_, packed) = bytes.split_first_chunk::<4>()?;
+    let frame = zstd::zstd_safe::find_frame_compressed_size(packed).ok()?;
+    let length = size_of::<u32>().checked_add(frame)?.checked_add(CHECKSUM_BYTES)?;
+    (length <= bytes.len()).then_some(length)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -331,6 +331,24 @@ impl Layout {
             .collect()
     }
 
+    /// The pages that follow each other in `section`, all bytes of the section with records, up to one that is damaged; without the directories.
+    pub fn walk_record_pages(&self, section: &Bytes) -> Result<Vec<(PartRef, Range<u32>)>, FormatError> {
+        let Range { start, .. } = self.range(SectionName::Records)?;
+        let (mut pages, mut at, mut first) = (Vec::new(), 0, 0u32);
+        while let Some(length) = section.get(at..).and_then(frame::packed_length) {
+            let Ok(page) = RecordPage::decode(&section.slice(at..at + length)) else { break };
+            let documents = first..first.saturating_add(u32::try_from(page.len()).unwrap_or(u32::MAX));
+            if documents.is_empty() || documents.end > self.documents {
+                break;
+            }
+            let range = start + at as u64..start + (at + length) as u64;
+            first = documents.end;
+            pages.push((PartRef { kind: PartKind::RecordPage, range }, documents));
+            at += length;
+        }
+        Ok(pages)
+    }
+
     /// Every part except the text blocks and the pages of terms and their passages, whose positions are in their tables.
     pub fn parts(&self) -> Result<Vec<PartRef>, FormatError> {
         let section = self.range(SectionName::Grams)?;

@@ -109,6 +109,25 @@ async fn what_is_purged_is_nowhere_in_the_mirror_and_all_else_stays() {
 }
 
 #[tokio::test]
+async fn attachments_are_erased_also_beside_those_of_an_earlier_purge() {
+    let home = Home::new();
+    for (file, note) in [(["a1.bin", "a2.bin"], "a.md"), (["secret.bin", "z.bin"], "b.md")] {
+        file.iter().for_each(|file| home.write(file, format!("\0{file}")));
+        home.write(note, "# A note\n");
+        home.sync();
+    }
+    let remove = |file: &str| fs::remove_file(home.place.path("notes").join(file)).unwrap();
+    remove("a1.bin");
+    home.purge("a1.bin");
+    // Collections end the oldest generations first: then one lists the segments of both.
+    let oldest = PathBuf::from(home.said("store").strip_prefix("file://").unwrap());
+    fs::remove_file(oldest.join(home.mirror().keys().manifest(1).as_ref())).unwrap();
+    remove("secret.bin");
+    home.purge("secret.bin");
+    assert_eq!(home.objects("blobs"), 2, "those of a2.bin and z.bin");
+}
+
+#[tokio::test]
 async fn what_the_folder_has_no_more_is_taken_out_of_the_vault() {
     let home = Home::new();
     home.write("keys/bank.md", "halyard-42\n");

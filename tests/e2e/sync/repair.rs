@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use atlas_mirror::repair::EmptyStart;
-use atlas_mirror::{Mirror, MirrorError};
+use atlas_mirror::{Mirror, MirrorError, Options};
 use atlas_sync::{Danger, Summary, SyncError, SyncOptions, sync};
 use atlas_testkit::VaultBuilder;
 use axum::http::Method;
@@ -96,6 +96,52 @@ impl Site {
         assert!(exported.skipped.is_empty(), "{:?}", exported.skipped);
         files(folder.path()).into_iter().filter(|(path, _)| !path.starts_with('.')).collect()
     }
+}
+
+#[tokio::test]
+async fn a_segment_whose_directories_are_damaged_is_read_without_them() {
+    let deployment = Deployment::empty();
+    let mirror = || deployment.mirror_with("main", Options { max_directories: 0, ..Options::default() });
+    let host = Host::new();
+    for number in 0..400 {
+        host.write(&format!("folder/note {number}.md"), &format!("# Note {number}\n\n{}", "harbour ".repeat(number)));
+    }
+    host.write("picture.png", "\0picture");
+    host.sync(mirror(), false).await.unwrap();
+    let head = mirror().head().await.unwrap();
+    let entry = head.segments().iter().max_by_key(|entry| entry.bytes).unwrap();
+    assert!(entry.layout.leaves_directories());
+    let key = mirror().keys().segment(entry.id);
+    let mut bytes = deployment.objects.get(&key).await.unwrap().bytes().await.unwrap().to_vec();
+    let end = entry.layout.bytes as usize;
+    let middle = usize::midpoint(end, bytes.len());
+    bytes[middle] ^= 1;
+    deployment.objects.put(&key, bytes.into()).await.unwrap();
+
+    let empty = Host::new();
+    let (root, state) = (empty.folder.path().to_owned(), empty.state.path().to_owned());
+    let options = SyncOptions::new(root, state, "host".to_owned(), Timestamp::now());
+    let options = SyncOptions { repair: true, join: true, allow_mass_delete: true, ..options };
+    sync(&mirror(), &options, Arc::new(())).await.unwrap();
+    assert_eq!(empty.files(), host.files());
+}
+
+#[tokio::test]
+async fn the_last_copy_of_a_newer_generation_is_not_written_over() {
+    let site = Site::new().await;
+    let mirror = site.deployment.mirror();
+    let head = mirror.head().await.unwrap();
+    let (newest, latest) = (mirror.keys().manifest(head.generation()), mirror.keys().latest());
+    let objects = &site.deployment.objects;
+    let text = objects.get(&newest).await.unwrap().bytes().await.unwrap();
+    let (json, _) = std::str::from_utf8(&text).unwrap().rsplit_once(",\"crc32\"").unwrap();
+    let json = json.replacen("\"format\":1", "\"format\":99", 1);
+    let newer = format!("{json},\"crc32\":\"{:08x}\"}}", crc32fast::hash(json.as_bytes()));
+    objects.put(&latest, newer.clone().into()).await.unwrap();
+    objects.put(&newest, "damaged".into()).await.unwrap();
+    let refused = site.hosts[0].sync(site.deployment.mirror(), true).await.unwrap_err();
+    assert!(matches!(refused, SyncError::Mirror(MirrorError::Newer { found: 99, .. })), "{refused:?}");
+    assert_eq!(objects.get(&latest).await.unwrap().bytes().await.unwrap(), newer);
 }
 
 fn damages() -> impl Strategy<Value = Vec<(Kind, Damage)>> {
