@@ -151,6 +151,9 @@ impl Lists {
                 }
             }
         }
+        // A word that the query repeats may still count once.
+        let counts = |word: &Word| !(word.own.is_empty() && word.stem.is_empty());
+        self.left_out.retain(|out| !self.words.iter().any(|word| word.token.word == *out && counts(word)));
     }
 
     /// Gives words that no note has the terms of similar ones; `unknown` are their places. Returns what was corrected, by place.
