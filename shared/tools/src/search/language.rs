@@ -65,7 +65,7 @@ impl Language {
 
     /// The stems of this language.
     pub(crate) fn stems(self) -> Stems {
-        Stems(Stemmer::create(match self {
+        let stemmer = Stemmer::create(match self {
             Self::English => Algorithm::English,
             Self::German => Algorithm::German,
             Self::French => Algorithm::French,
@@ -74,12 +74,17 @@ impl Language {
             Self::Italian => Algorithm::Italian,
             Self::Dutch => Algorithm::Dutch,
             Self::Russian => Algorithm::Russian,
-        }))
+        });
+        Stems { stemmer, has_umlauts: self == Self::German }
     }
 }
 
 /// The stems of a language.
-pub(crate) struct Stems(Stemmer);
+pub(crate) struct Stems {
+    stemmer: Stemmer,
+    /// Whether a stem stands for words with its last vowel as an umlaut too.
+    has_umlauts: bool,
+}
 
 /// A stem, and where words with it stand among others.
 pub(crate) struct Stem {
@@ -98,7 +103,7 @@ impl Stems {
     pub(crate) fn of(&self, word: &str) -> Option<Stem> {
         let has_stem = word.chars().count() > 2 && word.chars().any(char::is_alphabetic) && !word.contains(is_unspaced);
         has_stem.then(|| {
-            let stem = self.0.stem(word).into_owned();
+            let stem = self.stemmer.stem(word).into_owned();
             let shared = stem.char_indices().zip(word.char_indices()).take_while(|(one, other)| one == other);
             let shared: Vec<usize> = shared.map(|((at, c), _)| at + c.len_utf8()).collect();
             if shared.len() < MIN_SHARED {
@@ -115,14 +120,26 @@ impl Stems {
             } else {
                 shared
             };
-            Stem { prefixes: vec![stem.get(..kept).unwrap_or_default().to_owned()], stem }
+            let prefix = stem.get(..kept).unwrap_or_default().to_owned();
+            let umlaut = if self.has_umlauts { with_umlaut(&prefix) } else { None };
+            Stem { prefixes: [Some(prefix), umlaut].into_iter().flatten().collect(), stem }
         })
     }
 
     /// Whether a folded word that begins with one of the stem's prefixes has the stem.
     pub(crate) fn has(&self, stem: &Stem, word: &str) -> bool {
-        word.len() <= stem.stem.len() + MAX_ENDING && self.0.stem(word) == stem.stem
+        word.len() <= stem.stem.len() + MAX_ENDING && self.stemmer.stem(word) == stem.stem
     }
+}
+
+/// A German stem as its plural or another form may have it: `häus` of `haus`, `tön` of `ton`.
+fn with_umlaut(stem: &str) -> Option<String> {
+    let (before, rest) = stem.split_at(stem.rfind(['a', 'o', 'u'])?);
+    if let (Some(before), Some(rest)) = (before.strip_suffix('a'), rest.strip_prefix('u')) {
+        return Some(format!("{before}äu{rest}"));
+    }
+    let umlaut = |vowel, umlaut| rest.strip_prefix(vowel).map(|rest| format!("{before}{umlaut}{rest}"));
+    umlaut('a', 'ä').or_else(|| umlaut('o', 'ö')).or_else(|| umlaut('u', 'ü'))
 }
 
 #[cfg(test)]
@@ -164,6 +181,9 @@ mod tests {
             (Language::English, &["stop", "stopping", "stopped"]),
             (Language::Spanish, &["nota", "notas"]),
             (Language::German, &["einstellung", "einstellungen"]),
+            (Language::German, &["krankenhaus", "krankenhäuser"]),
+            (Language::German, &["buch", "bücher", "büchern"]),
+            (Language::German, &["ton", "töne"]),
         ] {
             let stems = language.stems();
             for word in words {
