@@ -16,6 +16,8 @@ use serde_json::Value;
 
 /// The response header with the cursor of the next page.
 const NEXT_CURSOR: &str = "x-atlas-next-cursor";
+/// The response header with the number of warnings, which lines of text have no place for.
+const WARNINGS: &str = "x-atlas-warnings";
 
 const TABLES: Route = Route::get("/tables", atlas_tools::entry::<QueryNotes>()).with(&[
     RouteParameter {
@@ -72,6 +74,9 @@ async fn table(door: Door, uri: Uri) -> Response {
         let next = answer.value.get("cursor").and_then(Value::as_str);
         if let Some(next) = next.and_then(|next| HeaderValue::from_str(next).ok()) {
             headers.insert(NEXT_CURSOR, next);
+        }
+        if let Some(warnings) = answer.value.get("warnings").and_then(Value::as_array) {
+            headers.insert(WARNINGS, warnings.len().into());
         }
         response
     })

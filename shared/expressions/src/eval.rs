@@ -51,6 +51,10 @@ pub(crate) const MAX_VALUE_BYTES: usize = 1024 * 1024;
 const MAX_VALUE_DEPTH: usize = 32;
 /// How deep expressions, functions and formulas may be in one another while they are evaluated.
 const MAX_CALL_DEPTH: u16 = 200;
+/// Bytes of a text that are one step more to read.
+const BYTES_OF_STEP: usize = 64;
+/// Steps between two looks at the time.
+const STEPS_OF_LOOK: u64 = 4096;
 /// How many regular expressions are kept compiled.
 const MAX_PATTERNS: usize = 64;
 
@@ -71,6 +75,8 @@ pub struct Setting {
 pub struct Evaluator<'p> {
     pages: &'p dyn Pages,
     setting: Setting,
+    /// Whether the time for it has passed.
+    is_late: Box<dyn Fn() -> bool + 'p>,
     steps: Cell<u64>,
     bytes: Cell<u64>,
     depth: Cell<u16>,
@@ -131,8 +137,21 @@ impl<'p> Evaluator<'p> {
     /// An evaluator that has done nothing yet.
     #[must_use]
     pub fn new(pages: &'p dyn Pages, setting: Setting) -> Self {
-        let patterns = RefCell::default();
-        Self { pages, setting, steps: Cell::new(0), bytes: Cell::new(0), depth: Cell::new(0), patterns }
+        Self {
+            pages,
+            setting,
+            is_late: Box::new(|| false),
+            steps: Cell::new(0),
+            bytes: Cell::new(0),
+            depth: Cell::new(0),
+            patterns: RefCell::default(),
+        }
+    }
+
+    /// The evaluator, which fails soon after `is_late`. It asks every few thousand steps.
+    #[must_use]
+    pub fn until(self, is_late: impl Fn() -> bool + 'p) -> Self {
+        Self { is_late: Box::new(is_late), ..self }
     }
 
     /// The value of `expr` for `row`: a page, an object, or null if there is no row.
@@ -176,12 +195,22 @@ impl<'p> Evaluator<'p> {
 
     /// Counts steps.
     pub(crate) fn spend(&self, steps: usize) -> Result<()> {
-        let spent = self.steps.get().saturating_add(steps as u64);
+        let before = self.steps.get();
+        let spent = before.saturating_add(steps as u64);
         self.steps.set(spent);
         if spent > self.setting.limits.steps {
             return Err(Error::limit("the query takes too many steps: narrow it by a tag, a folder or a limit"));
         }
+        if spent / STEPS_OF_LOOK > before / STEPS_OF_LOOK && (self.is_late)() {
+            return Err(Error::limit("the query takes too much time: narrow it by a tag, a folder or a limit"));
+        }
         Ok(())
+    }
+
+    /// Counts the steps of reading the texts among `values`, which are not short.
+    pub(crate) fn read<'v>(&self, values: impl IntoIterator<Item = &'v Value>) -> Result<()> {
+        let texts = values.into_iter().filter_map(Value::as_text);
+        self.spend(texts.map(|text| text.len() / BYTES_OF_STEP).sum())
     }
 
     /// Counts bytes before they are made.
@@ -324,7 +353,10 @@ impl<'p> Evaluator<'p> {
         match &name {
             Value::Function(closure) => self.call(closure, &arguments),
             Value::Text(name) => match functions::get(name) {
-                Some(function) => function(self, &arguments),
+                Some(function) => {
+                    self.read(&arguments)?;
+                    function(self, &arguments)
+                }
                 None => Err(Error::evaluation(format!("there is no function \"{name}\""))),
             },
             other => Err(Error::evaluation(format!("a value of type {} is not a function", other.type_name()))),

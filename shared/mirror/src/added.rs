@@ -40,8 +40,9 @@ pub(crate) struct Added {
     manifest: Hash,
     /// Objects below `segments/`, each with the first generation that referred to it.
     segments: BTreeMap<SegmentId, u64>,
-    /// Objects of attachments, each with the first generation that referred to it.
-    blobs: BTreeMap<String, u64>,
+    /// Objects of attachments, each with the last generation that listed a segment with it for the first time: a file may come again after all that
+    /// referred to it have been collected.
+    attachments: BTreeMap<String, u64>,
 }
 
 /// The generations that are kept.
@@ -60,7 +61,7 @@ impl Added {
             upto: oldest.generation(),
             manifest: oldest.hash(),
             segments: BTreeMap::new(),
-            blobs: BTreeMap::new(),
+            attachments: BTreeMap::new(),
         }
     }
 
@@ -84,14 +85,14 @@ impl Added {
         }
         self.since = oldest;
         self.segments.retain(|_, generation| *generation > oldest);
-        self.blobs.retain(|_, generation| *generation > oldest);
+        self.attachments.retain(|_, generation| *generation > oldest);
         true
     }
 
     /// The keys of these objects.
     pub(crate) fn keys(&self, mirror: &Mirror) -> HashSet<Path> {
         let keys = mirror.keys();
-        let blobs = self.blobs.keys().filter_map(|name| name.parse().ok()).map(|key: BlobKey| keys.blob(&key));
+        let blobs = self.attachments.keys().filter_map(|name| name.parse().ok()).map(|key: BlobKey| keys.blob(&key));
         self.segments.keys().map(|id| keys.segment(*id)).chain(blobs).collect()
     }
 }
@@ -127,7 +128,7 @@ impl Mirror {
         Ok(if left == 0 { Ok(added) } else { Err(left as u64) })
     }
 
-    /// Adds the objects that `next` refers to and no earlier generation did.
+    /// Adds the objects that `next` refers to, those of attachments also if an earlier generation did.
     async fn add(
         &self,
         added: &mut Added,
@@ -147,7 +148,7 @@ impl Mirror {
             }
         }
         for name in self.blobs_of(next, &with_blobs, false).await? {
-            added.blobs.entry(name).or_insert(generation);
+            added.attachments.insert(name, generation);
         }
         (added.upto, added.manifest) = (generation, next.hash());
         Ok(())

@@ -31,7 +31,7 @@
 //!   their vectors.
 //! - [`models`]: embedding models in the store; `loaded_model`: the one in use; [`embedding`]: gives notes their vectors;
 //!   `clusters`: lists those that are near each other.
-//! - [`blob`]: bytes of attachments; `presigned`: URLs to them.
+//! - [`blob`]: bytes of attachments; `presigned`: URLs to them. [`set_aside`]: paths of versions that a sync merges.
 //! - [`error`]: errors, by what to do about them.
 #![doc = ""]
 #![doc = include_str!("../FORMAT.md")]
@@ -84,6 +84,7 @@ mod s3;
 mod s3_answer;
 mod s3_client;
 pub mod secrets;
+pub mod set_aside;
 pub mod snapshot;
 pub mod store;
 pub mod tombstones;

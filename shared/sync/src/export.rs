@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use atlas_mirror::{Mirror, Snapshot};
+use atlas_vault::conflict::copy_path;
 use jiff::Zoned;
 use serde::Serialize;
 
 use crate::clash;
-use crate::conflict::{copy_path, everywhere, writer};
+use crate::conflict::{everywhere, writer};
 use crate::contents::{DocumentWriter, disk_path};
 use crate::error::SyncError;
 use crate::head;

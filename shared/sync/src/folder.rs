@@ -11,6 +11,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, MetadataExt as _, OpenOptions};
 use sha2::{Digest as _, Sha256};
 use std::os::unix::fs::MetadataExt as _;
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::error::SyncError;
 use crate::report::Reason;
@@ -143,6 +144,12 @@ impl Folder {
         Some(Stamp::of(&metadata))
     }
 
+    /// The file at `path`, a path of the vault, as the folder spells it: in NFC as it is, or decomposed (NFD), in its name, its folder or both.
+    pub fn spelt(&self, path: &str) -> Option<String> {
+        let is_file = |path: &str| self.dir.symlink_metadata(path).is_ok_and(|metadata| metadata.is_file());
+        spellings(path).into_iter().find(|spelling| is_file(spelling))
+    }
+
     /// Whether a folder is at `path`.
     pub(crate) fn has_folder(&self, path: &str) -> bool {
         self.dir.symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
@@ -196,6 +203,21 @@ pub(crate) fn look(dir: &Dir, name: &str) -> Result<(File, Stamp, [u8; 32]), Rea
     let stamp = stamp_of(&file)?;
     let (sha256, _) = hash(&mut file).map_err(Reason::unreadable)?;
     Ok((file, stamp, sha256))
+}
+
+/// The spellings of a path in NFC that may be on a disk.
+fn spellings(path: &str) -> Vec<String> {
+    let decomposed: String = path.nfd().collect();
+    let [(folder, name), (other_folder, other_name)] =
+        [path, &decomposed].map(|path| path.split_at(path.rfind('/').map_or(0, |slash| slash + 1)));
+    let mixed = [(other_folder, other_name), (folder, other_name), (other_folder, name)];
+    let mut all = vec![path.to_owned()];
+    for spelling in mixed.map(|(folder, name)| format!("{folder}{name}")) {
+        if !all.contains(&spelling) {
+            all.push(spelling);
+        }
+    }
+    all
 }
 
 /// The stamp of an open file, if it is a file.

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use atlas_mirror::{Mirror, Snapshot};
+use atlas_vault::conflict::copy_path;
 use jiff::Timestamp;
 
 use crate::blocking::blocking;
 use crate::clash::InTheWay;
-use crate::conflict::{copy_path, everywhere, writer};
+use crate::conflict::{everywhere, writer};
 use crate::error::SyncError;
 use crate::folder::Folder;
 use crate::head::{self, HeadDocuments};

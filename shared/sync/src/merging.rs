@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use atlas_mirror::set_aside::{ASIDE, path_aside};
 use atlas_mirror::{Mirror, Snapshot};
 use atlas_segment::Kind;
 use atlas_vault::VaultPath;
@@ -28,9 +29,6 @@ use crate::write::{Fingerprint, Write};
 
 /// Most bytes of texts that one sync merges; others wait for the next one.
 const MAX_TOTAL: u64 = 64 << 20;
-
-/// The mirror's folder of versions that are set aside. It is in the mirror's trash, which no folder has.
-const ASIDE: &str = ".trash/merged/";
 
 /// The sources of the texts to merge.
 pub(crate) struct Sources<'a> {
@@ -192,17 +190,6 @@ fn merged(path: &str, class: Class, texts: [&[u8]; 3]) -> Result<Option<String>,
     let text = merge::merge(path, base, ours, theirs)?;
     let is_secret = class == Class::Config && rules::holds_secret(path, text.as_bytes());
     Ok(Some(text).filter(|_| !is_secret))
-}
-
-/// The path at which the version `sha256` of the file at `path` is set aside, the same in each attempt. No folder has it.
-fn path_aside(path: &str, sha256: &[u8; 32]) -> Option<VaultPath> {
-    let name: String = Sha256::new().chain_update(path).chain_update([0]).chain_update(sha256).finalize()[..16]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    let extension = path.rsplit('/').next().and_then(|name| name.rsplit_once('.'));
-    let extension = extension.map_or_else(String::new, |(_, extension)| format!(".{extension}"));
-    VaultPath::parse(&format!("{ASIDE}{name}{extension}")).ok()
 }
 
 /// A write of a text in memory. It is done if the mirror has the text already.

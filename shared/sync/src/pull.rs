@@ -9,12 +9,13 @@ use atlas_mirror::manifest::Changes;
 use atlas_mirror::{Mirror, Snapshot};
 use atlas_segment::Record;
 use atlas_vault::VaultPath;
+use atlas_vault::conflict::copy_path;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 
 use crate::blocking::blocking;
-use crate::conflict::{copy_path, everywhere, writer};
+use crate::conflict::{everywhere, writer};
 use crate::contents::{DocumentWriter, disk_path};
 use crate::decide::Version;
 use crate::error::SyncError;

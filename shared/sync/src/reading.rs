@@ -47,7 +47,8 @@ pub(crate) fn unlisted(folder: &Folder, items: &[Item]) -> BTreeSet<usize> {
     let new: HashSet<Stamp> = items.iter().filter_map(is_new).collect();
     let vanished =
         items.iter().enumerate().filter(|(_, item)| matches!(item.found, InFolder::Nothing) && item.entry.is_some());
-    let is_there = |item: &Item| folder.stamp(&item.path).is_some_and(|stamp| !new.contains(&stamp));
+    let stamp = |item: &Item| folder.stamp(&folder.spelt(&item.path)?);
+    let is_there = |item: &Item| stamp(item).is_some_and(|stamp| !new.contains(&stamp));
     vanished.filter(|(_, item)| is_there(item)).map(|(index, _)| index).collect()
 }
 

@@ -3,12 +3,12 @@
 use std::time::{Duration, SystemTime};
 
 use atlas_vault::VaultPath;
+use atlas_vault::conflict::copy_path;
 use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::conflict::copy_path;
 use crate::decide::Version;
 use crate::folder;
 use crate::report::{Reason, Skipped};

@@ -28,7 +28,7 @@ use crate::rules::STAGING;
 /// The folder of files that were moved aside, each at its path.
 pub(crate) const ASIDE: &str = ".atlas-mirror/aside";
 /// Obsidian's trash, where files that a pull deletes go.
-const TRASH: &str = ".trash";
+pub(crate) const TRASH: &str = ".trash/";
 
 /// A folder to write into. Cloning is cheap.
 #[derive(Clone, Debug)]
@@ -128,7 +128,7 @@ impl Target {
     }
 
     fn keep(&self, aside: &Aside, path: &str) -> Result<(), Reason> {
-        let (trash, name) = self.place_of(&format!("{TRASH}/{path}"))?;
+        let (trash, name) = self.place_of(&format!("{TRASH}{path}"))?;
         move_new(&aside.folder, &aside.name, &trash, &name)
     }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod commit;
 pub mod list_commits;
+mod merged;
 pub mod note_history;
 pub mod read_commit;
 pub(crate) mod renames;

@@ -22,7 +22,7 @@ const LIMITS: Limits = Limits { steps: 10_000_000, bytes: 128 << 20 };
 
 /// An evaluator over `pages` at the time of the call; `this` is the note that queries mean by it.
 pub(crate) fn evaluator<'p>(
-    context: &Context<'_>,
+    context: &Context<'p>,
     pages: &'p IndexPages,
     dialect: Dialect,
     this: Option<&str>,
@@ -32,14 +32,15 @@ pub(crate) fn evaluator<'p>(
 
 /// Like [`evaluator`], within limits of one's own.
 pub(crate) fn evaluator_within<'p>(
-    context: &Context<'_>,
+    context: &Context<'p>,
     pages: &'p IndexPages,
     dialect: Dialect,
     this: Option<&str>,
     limits: Limits,
 ) -> Evaluator<'p> {
+    let work = context.work;
     let now = context.now.to_zoned(pages.zone().clone());
-    Evaluator::new(pages, Setting { dialect, now, this: this.map(Into::into), limits })
+    Evaluator::new(pages, Setting { dialect, now, this: this.map(Into::into), limits }).until(|| work.check().is_err())
 }
 
 /// Fails for text that is a program of DataviewJS, which nothing here runs.

@@ -150,7 +150,7 @@ pub struct Output {
     /// Notes that cannot be found by meaning yet: the next sync embeds them.
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting: Option<u64>,
-    /// Why meaning did not count, if it was asked for.
+    /// Why meaning did not count, if it was asked for; and the words that did not count.
     #[serde(skip_serializing_if = "Option::is_none")]
     notice: Option<String>,
     /// How the index was used, if requested.
@@ -344,14 +344,15 @@ impl Operation for Search {
             arguments.refuse_for_text()?;
             let meaning = (mode != Mode::Text).then(|| Asked::new(context, query, mode == Mode::Semantic));
             let expression = Expression::parse(query)?;
-            let request = ranking::Request { context, expression, listing, meaning };
+            let asks_for_meaning = arguments.mode.is_some();
+            let request = ranking::Request { context, expression, listing, meaning, asks_for_meaning };
             let cursor = arguments.cursor_of(|cursor: &ranking::Cursor| cursor.of == of)?;
             let generation = cursor.as_ref().map(|cursor| cursor.generation);
             let mut answer =
                 cursor::read(context, generation, |view| ranking::page(view, &request, cursor.as_ref())).await?;
             // A caller that did not ask for meaning needs no word that there is none.
-            if arguments.mode.is_none() && answer.value.mode_used == Some("text") {
-                (answer.value.mode_used, answer.value.notice) = (None, None);
+            if !asks_for_meaning && answer.value.mode_used == Some("text") {
+                answer.value.mode_used = None;
             }
             return Ok(answer);
         }

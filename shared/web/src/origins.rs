@@ -22,7 +22,13 @@ const MAX_ORIGINS: usize = 100;
 /// How long a browser may cache the answer to a preflight request.
 const MAX_AGE: Duration = Duration::from_secs(600);
 /// Response headers of Atlas Mirror's own.
-const OWN: [&str; 3] = [crate::response::GENERATION, crate::response::SYNCED, "x-atlas-next-offset"];
+const OWN: [&str; 5] = [
+    crate::response::GENERATION,
+    crate::response::SYNCED,
+    "x-atlas-next-offset",
+    "x-atlas-next-cursor",
+    "x-atlas-warnings",
+];
 
 /// Request headers of MCP.
 const OF_MCP: [&str; 3] = ["mcp-protocol-version", "mcp-method", "mcp-name"];

@@ -311,6 +311,28 @@ async fn who_may_not_read_a_note_decides_on_no_call_that_changes_it() {
 }
 
 #[tokio::test]
+async fn a_hidden_note_counts_among_however_many_files() {
+    let vault = VaultBuilder::new().note("zz/Hub.md", "hub\n");
+    let vault = (0..1001).fold(vault, |vault, n| vault.note(&format!("a/{n}.md"), "[[Hub]]\n"));
+    let deployment = Deployment::of_vault(&vault).await;
+    let call = Call::new("POST", "/move/zz/Hub.md", json!({ "to": "zz/Quay.md" }));
+    let id = call.waits(&guarded(&deployment)).await;
+    let mut hidden = Vec::new();
+    for paths in [["a/**", "none"], ["a/**", "zz/**"]] {
+        let acl = AclConfig { read_paths: Some(paths.map(str::to_owned).to_vec()), ..AclConfig::default() };
+        let client = deployment.client_with(|app| {
+            let mut app = unthrottled()(app);
+            app.atlas =
+                Atlas::new([Vault::new("main", deployment.mirror(), Acl::new(&acl).unwrap())], Limits::default());
+            app
+        });
+        let listed = person(&client, "/list_approvals", json!({ "id": id })).await.ok();
+        hidden.push(listed["approvals"].as_array().unwrap().is_empty());
+    }
+    assert_eq!(hidden, [true, false]);
+}
+
+#[tokio::test]
 async fn a_caller_has_a_hundred_calls_that_wait() {
     let deployment = vault().await;
     let client = guarded(&deployment);

@@ -172,10 +172,18 @@ async fn the_version_that_is_there_is_told_when_history_does_not_go_back_to_it()
     deployment.objects.delete(&first).await.unwrap();
     let told = deployment.client().get("/history/old.md").await.ok();
     let versions = told["versions"].as_array().unwrap();
-    assert_eq!((versions.len(), versions[0]["generation"].as_u64()), (1, Some(1)));
+    assert_eq!((versions.len(), versions[0]["generation"].as_u64()), (1, Some(2)), "the generation that has it");
     assert_eq!((versions[0]["bytes"].as_u64(), versions[0]["author"].is_null()), (Some(6), true), "{told}");
     assert!(versions[0]["time"].as_str().is_some_and(|time| time.starts_with("20")), "{told}");
     let both = deployment.client().get("/history/other.md").await.ok();
     assert_eq!(both["versions"].as_array().unwrap().len(), 1, "what it replaced is not kept: {both}");
     assert_eq!(deployment.client().get("/history/never.md").await.error(404).1, "note_not_found");
+    // The generation before still has what a version of today replaced.
+    send(&client, Method::PUT, "old.md", &[("if-match", "*")], json!({ "content": "new" })).await.ok();
+    let told = deployment.client().get("/history/old.md").await.ok();
+    let generations: Vec<_> =
+        told["versions"].as_array().unwrap().iter().map(|version| &version["generation"]).collect();
+    assert_eq!(generations, [3, 2], "{told}");
+    let old = deployment.client().get("/notes/old.md?generation=2").await.ok();
+    assert_eq!(old["content"], "# Old\n");
 }

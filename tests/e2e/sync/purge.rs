@@ -118,11 +118,13 @@ async fn attachments_are_erased_also_beside_those_of_an_earlier_purge() {
     }
     let remove = |file: &str| fs::remove_file(home.place.path("notes").join(file)).unwrap();
     remove("a1.bin");
+    home.sync();
     home.purge("a1.bin");
     // Collections end the oldest generations first: then one lists the segments of both.
     let oldest = PathBuf::from(home.said("store").strip_prefix("file://").unwrap());
     fs::remove_file(oldest.join(home.mirror().keys().manifest(1).as_ref())).unwrap();
     remove("secret.bin");
+    home.sync();
     home.purge("secret.bin");
     assert_eq!(home.objects("blobs"), 2, "those of a2.bin and z.bin");
 }
@@ -136,12 +138,34 @@ async fn what_the_folder_has_no_more_is_taken_out_of_the_vault() {
     let other = refusal_of(&mut home.atlas(&["purge", "keys/bank.md", "--confirm", "keys/bank.md"]));
     assert!(other.contains("run `atlas sync` first"), "{other}");
     fs::remove_file(home.place.path("notes/keys/bank.md")).unwrap();
-    assert_eq!(home.purge("keys/bank.md")["removed"], serde_json::json!(["keys/bank.md"]));
+    // The folder may only seem to lack it, which a sync finds out.
+    let unsynced = refusal_of(&mut home.atlas(&["purge", "keys/bank.md", "--confirm", "keys/bank.md"]));
+    assert!(unsynced.contains("run `atlas sync` first"), "{unsynced}");
+    home.sync();
+    assert_eq!(home.purge("keys/bank.md")["removed"], serde_json::json!([]));
     let head = home.mirror().head().await.unwrap();
     assert_eq!(contents(&head).await.unwrap().len(), 5);
     assert_eq!(head.manifest().totals.notes, 5);
     home.sync();
-    assert_eq!(home.mirror().head().await.unwrap().generation(), 2);
+    assert_eq!(home.mirror().head().await.unwrap().generation(), 3);
+}
+
+#[tokio::test]
+async fn the_newest_text_stays_however_the_folder_spells_its_name_and_where_there_is_no_folder() {
+    let home = Home::new();
+    home.write("keys/cafe\u{301}.md", "halyard-42\n");
+    home.sync();
+    home.write("keys/cafe\u{301}.md", "elsewhere\n");
+    home.sync();
+    let path = "keys/caf\u{e9}.md";
+    home.purge(path);
+    let (store, vault) = (home.said("store"), home.said("vault"));
+    let away = Place::new();
+    let options = ["purge", path, "--confirm", path, "--store", &store, "--vault", &vault, "--json"];
+    json_of(away.in_folder(&away.path("")).args(options));
+    assert_eq!(contents(&home.mirror().head().await.unwrap()).await.unwrap()[path], "elsewhere\n");
+    home.sync();
+    assert_eq!(fs::read(home.place.path("notes/keys/cafe\u{301}.md")).unwrap(), b"elsewhere\n");
 }
 
 #[test]

@@ -37,6 +37,7 @@ async fn a_folder_is_bundled_in_path_order() {
         "<documents>\n<document path=\"in/a.md\">\nA\n</document>\n<document path=\"in/b.md\">\nB &amp; &lt;C&gt;\n</document>\n\
          <document path=\"in/board.canvas\">\n{}\n</document>\n<document path=\"in/deep/c.md\">\n</document>\n</documents>\n"
     );
+    assert_eq!(bundle["missing_paths"], json!(["in/picture.png"]));
     let few = tools.good("bundle_folder", json!({ "root": "", "max_files": 1 })).await;
     assert_eq!((&few["file_count"], &few["truncated"]), (&json!(1), &json!(true)));
     tools.bad("bundle_folder", json!({ "root": "../in" }), "path_invalid").await;

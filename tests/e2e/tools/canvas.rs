@@ -108,6 +108,10 @@ async fn what_is_no_canvas_or_not_allowed_is_refused_with_its_place() {
     ] {
         tools.bad(tool, arguments, code).await;
     }
+    let found = tools.good("query_canvas", json!({ "filter": {} })).await;
+    assert_eq!(found["unreadable"], json!(["boards/odd.canvas", "large.canvas"]));
+    let found = tools.good("query_canvas", json!({ "filter": {}, "paths": ["large.canvas"] })).await;
+    assert_eq!(found["unreadable"], json!(["large.canvas"]));
 }
 
 #[tokio::test]

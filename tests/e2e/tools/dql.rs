@@ -208,7 +208,8 @@ async fn rows_come_in_pages_and_too_much_is_refused() {
 #[tokio::test(start_paused = true)]
 async fn a_table_is_csv_or_json_lines() {
     let vault = (0..30).fold(VaultBuilder::new(), |vault, n| {
-        vault.note(&format!("n/{n:02}.md"), &format!("---\nn: {n}\nsaid: \"a, \\\"b\\\"\"\n---\n"))
+        let odd = if n == 29 { "text" } else { "1" };
+        vault.note(&format!("n/{n:02}.md"), &format!("---\nn: {n}\nsaid: \"a, \\\"b\\\"\"\nx: {odd}\n---\n"))
     });
     let client = Deployment::of_vault(&vault).await.client();
     let query = "TABLE%20n%2C%20said%20SORT%20n";
@@ -221,7 +222,10 @@ async fn a_table_is_csv_or_json_lines() {
     let second = client.get(&format!("/tables?query={query}&limit=20&cursor={cursor}&format=csv")).await;
     let text = String::from_utf8(second.body.to_vec()).unwrap();
     assert!(text.lines().count() == 10 && text.starts_with("n/20.md,20,"), "{text}");
-    assert!(second.header("x-atlas-next-cursor").is_none());
+    assert!(second.header("x-atlas-next-cursor").is_none() && second.header("x-atlas-warnings").is_none());
+    let part = client.get("/tables?query=LIST%20WHERE%20x%20-%201%20%3D%200").await;
+    let text = String::from_utf8(part.body.to_vec()).unwrap();
+    assert!(text.lines().count() == 30 && part.header("x-atlas-warnings").unwrap() == "1", "{text}");
     let lines = client.get(&format!("/tables?query={query}&limit=2&format=jsonl")).await;
     let text = String::from_utf8(lines.body.to_vec()).unwrap();
     assert_eq!(text.lines().next().unwrap(), r#"{"File":{"path":"n/00.md"},"n":0,"said":"a, \"b\""}"#);

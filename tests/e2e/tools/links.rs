@@ -278,11 +278,13 @@ async fn links_to_nothing_are_told_where_the_neighbors_are_cut() {
     let near = world.ok("graph_neighbors", json!({ "path": "hub.md", "limit": 10, "depth": 2 })).await;
     let gone = near["unresolved"].as_array().unwrap();
     assert_eq!((near["truncated"].as_bool(), gone.len()), (Some(false), 10), "with sub/n1, as many as there may be");
+    assert_eq!(near["unresolved_truncated"], true);
     let near = world.ok("graph_neighbors", json!({ "path": "hub.md", "limit": 1 })).await;
-    assert_eq!(near["unresolved"], json!(["gone 0"]));
+    assert_eq!((&near["unresolved"], &near["unresolved_truncated"]), (&json!(["gone 0"]), &json!(true)));
     // Far below the cut, targets with folders are told apart too.
     let near = world.ok("graph_neighbors", json!({ "path": "far.md", "limit": 3 })).await;
     assert_eq!(near["unresolved"], json!(["sub/n1", "./gone", "x/n1.md"]));
+    assert_eq!(near.get("unresolved_truncated"), None);
 }
 
 #[tokio::test]

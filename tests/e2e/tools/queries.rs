@@ -221,6 +221,11 @@ async fn one_search_chooses_the_way() {
     }
     let tried = world.ok("search_vault", json!({ "query": "e-ta", "explain": true })).await;
     assert_eq!(tried["_explain"]["modes_tried"], json!(["text", "literal"]));
+    let misspelt = world.ok("search_vault", json!({ "query": "hulll" })).await;
+    assert_eq!(misspelt["corrections"], json!([{ "word": "hulll", "instead": ["hull"] }]), "{misspelt}");
+    assert_eq!(misspelt.get("notice"), None, "only who asks for meaning is told that there is none");
+    let meant = world.ok("search_vault", json!({ "query": "hull", "mode": "hybrid" })).await;
+    assert!(meant["notice"].as_str().is_some_and(|notice| notice.contains("model")), "{meant}");
     let ranked = world.ok("search_vault", json!({ "query": "tide", "root": "log" })).await;
     assert!(ranked.get("_explain").is_none() && places(&ranked).len() == 2, "{ranked}");
     for query in [json!("tide"), json!("/tide/"), json!({ "!": [false] }), json!("e")] {

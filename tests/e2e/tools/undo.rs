@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::agent::Agent;
 use crate::support::deployment::{Client, Deployment};
+use crate::support::publish::publish;
 use crate::support::random::cases;
 use crate::support::tokens::{bearer, send, token};
 use crate::support::tool_calls::{confirmed, guarded};
@@ -44,6 +45,34 @@ async fn text(agent: &Agent<'_>, path: &str) -> Option<String> {
 
 fn paths<'a>(answer: &'a Value, list: &str) -> Vec<&'a str> {
     answer[list].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn an_undone_merge_leaves_both_versions() {
+    let vault = VaultBuilder::new().note("log/a.md", "one\n\ntwo\n\nthree\n");
+    let (deployment, state) = (Deployment::empty(), tempfile::tempdir().unwrap());
+    let sync = async || publish(vault.root(), &deployment.mirror(), state.path()).await;
+    sync().await;
+    let client = guarded(&deployment).await;
+    let ida = caller(&client, "ida");
+    let edit =
+        json!({ "path": "log/a.md", "edits": [{ "op": "replace_text", "find": "one", "replace": "the agent's" }] });
+    ida.answer("edit_note", edit).await;
+    vault.write("log/a.md", b"one\n\ntwo\n\nmine\n");
+    assert_eq!(sync().await.merged.len(), 1);
+    assert_eq!(text(&ida, "log/a.md").await.as_deref(), Some("the agent's\n\ntwo\n\nmine\n"));
+
+    let call = json!({ "generation": 4, "dry_run": false });
+    let done = confirmed(&client, "undo_changes", call.clone()).await;
+    assert_eq!(paths(&done, "left"), [""; 0]);
+    let undone = paths(&done, "undone");
+    assert!(undone.len() == 2 && undone[1] == "log/a.md" && undone[0].starts_with("log/a (conflict "), "{done}");
+    assert_eq!(text(&ida, undone[0]).await.as_deref(), Some("one\n\ntwo\n\nmine\n"));
+    sync().await;
+    assert_eq!(vault.read("log/a.md"), b"the agent's\n\ntwo\n\nthree\n");
+    assert_eq!(vault.read(undone[0]), b"one\n\ntwo\n\nmine\n");
+    let again = ida.answer("undo_changes", call).await;
+    assert_eq!((paths(&again, "undone"), paths(&again, "left")), (vec![], vec!["log/a.md"]));
 }
 
 #[tokio::test]

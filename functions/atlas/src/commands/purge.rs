@@ -3,7 +3,6 @@
 use std::error::Error;
 use std::fs;
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
-use std::path::Path;
 use std::time::Duration;
 
 use atlas_mirror::change::CommitInfo;
@@ -56,11 +55,12 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let head = mirror.head().await?;
     let found = notes::find(&head, path.as_str(), |_| false).await.map_err(whole_reason)?;
     let published = found.map(|found| found.record.sha256);
-    let keeps_newest = match &location.folder {
+    let keeps_newest = match location.folder.as_deref().map(Folder::open).transpose()? {
         // The folder would not publish it again.
-        Some(folder) if is_excluded(&Folder::open(folder)?, path.as_str())? => false,
-        Some(folder) => stays(&path, published, sha256_of(&folder.join(path.as_str()))?)?,
-        None => false,
+        Some(folder) if is_excluded(&folder, path.as_str())? => false,
+        Some(folder) => stays(&path, published, sha256_in(&folder, &path)?)?,
+        // A folder that is synced elsewhere may have it, and would lose it.
+        None => published.is_some(),
     };
     if published.is_none() {
         output::note(format_args!("the newest generation has no {path}: see whether it is spelt so"));
@@ -76,7 +76,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     ));
     if keeps_newest {
         output::note(
-            "its newest text stays, since the folder has it; to erase that too, delete the file there and sync first",
+            "its newest text stays, since the folder has it or may have it; to erase that too, delete the file there and sync first",
         );
     }
     if !is_confirmed(&arguments)? {
@@ -122,18 +122,20 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     Ok(())
 }
 
-/// Whether the newest version stays: the folder has it, and would publish it again.
+/// Whether the newest version stays: the folder has it, and would publish it again. Where only the mirror has it, a sync decides whether it was deleted.
 fn stays(path: &VaultPath, published: Option<[u8; 32]>, in_folder: Option<[u8; 32]>) -> Result<bool, Box<dyn Error>> {
     match (published, in_folder) {
-        (_, None) => Ok(false),
+        (None, None) => Ok(false),
         (Some(published), Some(in_folder)) if published == in_folder => Ok(true),
+        (Some(_), None) => Err(format!("the mirror has {path}, and the folder has not: run `atlas sync` first").into()),
         _ => Err(format!("the folder has another version of {path} than the mirror: run `atlas sync` first").into()),
     }
 }
 
-/// The SHA-256 of the file at `path`, if there is one.
-fn sha256_of(path: &Path) -> io::Result<Option<[u8; 32]>> {
-    match fs::File::open(path) {
+/// The SHA-256 of the file at `path` in `folder`, if there is one.
+fn sha256_in(folder: &Folder, path: &VaultPath) -> io::Result<Option<[u8; 32]>> {
+    let Some(path) = folder.spelt(path.as_str()) else { return Ok(None) };
+    match fs::File::open(folder.path().join(path)) {
         Ok(mut file) => {
             let (mut hasher, mut page) = (Sha256::new(), vec![0; PAGE]);
             loop {

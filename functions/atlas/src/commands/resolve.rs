@@ -12,6 +12,8 @@ use atlas_sync::{SyncOptions, sync};
 use atlas_vault::conflict::{self, Place, Version, original_of};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 
 use crate::color::Color;
 use crate::commands::Outcome;
@@ -191,20 +193,17 @@ impl Pair {
     }
 }
 
-/// Moves a file to `to`, or if that is taken, to a numbered name beside it. It is created as a hard link, which never
-/// replaces a file; on file systems without hard links, existence is checked before.
+/// Moves a file to `to`, or if that is taken, to a numbered name beside it. It replaces no file; on file systems that cannot rename so, existence
+/// is checked before. It is never linked and then removed: that would remove a save in between.
 fn move_to_free_name(from: &Path, to: &Path) -> Result<PathBuf, Box<dyn Error>> {
     let (parent, file) = to.parent().zip(to.file_name()).ok_or("the file has no name")?;
     fs::create_dir_all(parent)?;
     for name in conflict::free_names(&file.to_string_lossy()) {
         let name = parent.join(name);
-        match fs::hard_link(from, &name) {
-            Ok(()) => {
-                fs::remove_file(from)?;
-                return Ok(name);
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported) => {
+        match renameat_with(CWD, from, CWD, &name, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(name),
+            Err(Errno::EXIST) => {}
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                 if name.symlink_metadata().is_err() {
                     fs::rename(from, &name)?;
                     return Ok(name);

@@ -48,7 +48,7 @@ impl Evaluator<'_> {
             return Ordering::Equal;
         }
         // Lists are charged; a comparison that is one step too many is seen at the next step.
-        let _ = self.spend(1);
+        let _ = self.spend(1).and_then(|()| self.read([left, right]));
         let ordered = |ordering: Ordering, same: bool| match ordering {
             Ordering::Less => Ordering::Less,
             _ if same => Ordering::Equal,
@@ -126,7 +126,7 @@ impl Evaluator<'_> {
     }
 
     fn equal_in(&self, left: &Value, right: &Value, depth: usize) -> bool {
-        let _ = self.spend(1);
+        let _ = self.spend(1).and_then(|()| self.read([left, right]));
         if depth > MAX_COMPARED_DEPTH {
             return true;
         }
@@ -170,7 +170,7 @@ impl Evaluator<'_> {
 
     /// How Bases orders two values of one kind; `None` if they cannot be compared.
     pub(crate) fn order_of(&self, left: &Value, right: &Value) -> Option<Ordering> {
-        let _ = self.spend(1);
+        let _ = self.spend(1).and_then(|()| self.read([left, right]));
         let date = |text: &str| {
             let (written, length) = read::date(text)?;
             if length < text.len() && !text.get(length..)?.starts_with(' ') {
@@ -193,6 +193,7 @@ impl Evaluator<'_> {
 
     /// The order in which Bases sorts: what is empty comes last, then values by their kinds, then by value or by what is shown.
     pub(crate) fn sorted(&self, left: &Value, right: &Value) -> Ordering {
+        let _ = self.read([left, right]);
         let rank = |value: &Value| match value {
             Value::Number(number) if number.is_nan() => 9,
             Value::Number(_) => 0,

@@ -82,6 +82,7 @@ pub(crate) fn invoke(
 }
 
 fn method(evaluator: &Evaluator<'_>, call: &Call<'_>) -> Result<Value> {
+    evaluator.read(call.arguments.iter().chain([call.on]))?;
     match (call.name, call.arguments) {
         ("isTruthy", []) => return Ok(Value::Boolean(evaluator.truth(call.on))),
         ("isType", [Value::Text(name)]) => return Ok(Value::Boolean(is_type(call.on, name))),

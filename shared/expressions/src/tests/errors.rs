@@ -1,3 +1,7 @@
+use std::cell::Cell;
+
+use super::world::World;
+use crate::value::Value;
 use crate::{Dialect, Kind, dql};
 
 /// Where an error is, and what was expected there.
@@ -49,4 +53,39 @@ fn what_is_too_deep_or_too_long_is_refused_and_not_a_crash() {
 fn functions_that_there_are_not_are_found_without_running() {
     let query = dql::parse("TABLE lower(a), nope(b)\nWHERE any(map(c, (x) => gone(x)))").expect("a query");
     assert_eq!(query.unknown_functions(), [("nope".to_owned(), 16), ("gone".to_owned(), 54 - 6)]);
+}
+
+#[test]
+fn reading_a_long_text_takes_steps() {
+    let world = World::default();
+    for (dialect, text) in [
+        (Dialect::Dataview, "length(padright(\"\", 640000, \"a\"))"),
+        (Dialect::Dataview, "contains(list(padright(\"\", 640000, \"a\")), \"b\")"),
+        (Dialect::Dataview, "icontains(padright(\"\", 640000, \"a\"), \"b\")"),
+        (Dialect::Dataview, "substring(list(padright(\"\", 640000, \"a\")), 1)"),
+        (Dialect::Dataview, "padright(\"\", 640000, \"a\") < \"b\""),
+        (Dialect::Bases, "'a'.repeat(640000).contains('b')"),
+        (Dialect::Bases, "'a'.repeat(640000) == 'b'"),
+        (Dialect::Bases, "number('a'.repeat(640000))"),
+    ] {
+        let evaluator = world.evaluator(dialect, None);
+        let _ = evaluator.evaluate(&dialect.parse(text).expect(text), &Value::Null);
+        assert!(evaluator.steps() >= 10_000, "{text}: {} steps", evaluator.steps());
+    }
+}
+
+#[test]
+fn an_evaluation_ends_when_it_is_late() {
+    let looks = Cell::new(0);
+    let world = World::default();
+    let evaluator = world.evaluator(Dialect::Dataview, None).until(|| {
+        looks.set(looks.get() + 1);
+        looks.get() > 3
+    });
+    let zeros = format!("list({})", vec!["0"; 100].join(","));
+    let text = format!("length(map({zeros}, (i) => length(map({zeros}, (j) => j))))");
+    let error = evaluator.evaluate(&Dialect::Dataview.parse(&text).expect("an expression"), &Value::Null);
+    let error = error.expect_err("it is late");
+    assert!(error.kind == Kind::Limit && error.message.contains("time"), "{error}");
+    assert_eq!(looks.get(), 4);
 }

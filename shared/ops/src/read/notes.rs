@@ -50,6 +50,19 @@ pub async fn at(context: &Context<'_>, generation: u64) -> Result<Arc<Snapshot>,
     context.vault.mirror.at(generation).await?.ok_or_else(missing)
 }
 
+/// The vault with the version that `found` replaced: at the generation that wrote it, else at the last that has it. [`None`] if there was none,
+/// or neither is kept.
+pub async fn with_replaced(context: &Context<'_>, found: &Found) -> Result<Option<Arc<Snapshot>>, Error> {
+    let mirror = &context.vault.mirror;
+    if found.replaces == 0 {
+        return Ok(None);
+    }
+    match mirror.at(found.replaces).await? {
+        Some(writer) => Ok(Some(writer)),
+        None => Ok(mirror.at(found.generation.saturating_sub(1)).await?),
+    }
+}
+
 impl Found {
     /// SHA-256 of its bytes, in hex.
     pub fn sha256(&self) -> String {

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::{PathAction, PathPlan, SyncPlan};
 use crate::guard::{FileKind, Loss, Side};
-use crate::head;
 use crate::state::Entry;
+use crate::target::TRASH;
 
 /// The files of a kind that one side has lost.
 #[derive(Debug)]
@@ -50,7 +50,9 @@ impl SyncPlan {
     }
 
     fn lost_in_mirror(&self, what: FileKind) -> Lost {
-        let elsewhere = head::contents(&self.heads.documents);
+        // An agent may have put every note into the trash, one by one.
+        let kept = self.heads.documents.iter().filter(|(path, _)| !path.starts_with(TRASH));
+        let elsewhere: HashSet<[u8; 32]> = kept.flat_map(|(_, documents)| documents).map(|one| one.sha256).collect();
         self.lost_where(what, |path, entry| match (&path.action, path.head) {
             (PathAction::Pull(_), None) => !elsewhere.contains(&entry.sha256),
             (PathAction::Pull(_), Some(_)) => {

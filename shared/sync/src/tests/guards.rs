@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use atlas_mirror::location::{self, Variables};
 use atlas_testkit::VaultBuilder;
+use atlas_testkit::notes::Put;
 use object_store::ObjectStoreExt as _;
 use object_store::memory::InMemory;
 
-use super::{Host, at, done, many};
+use super::{Host, agent_deletes, agent_puts, at, done, many};
 use crate::progress::Phase;
 use crate::state::StateFolder;
 
@@ -68,6 +69,20 @@ async fn notes_that_only_moved_are_not_lost() {
         fs::rename(host.vault.path(&name), host.vault.path("archive").join(&name)).unwrap();
     }
     assert_eq!(done(&host.sync().await.unwrap()), (40, 0, 40));
+}
+
+#[tokio::test]
+async fn notes_that_an_agent_trashed_count_as_vanished() {
+    let host = Host::published(many(50)).await;
+    for number in 0..11 {
+        let path = format!("{number:03}.md");
+        let text = host.text(&path).await.unwrap();
+        agent_puts(&host, Put::note(&format!(".trash/{path}"), &text)).await;
+        agent_deletes(&host, &path).await;
+    }
+    let error = host.refusal().await;
+    assert!(error.contains("11 of 50 notes vanished from the mirror"), "{error}");
+    assert!(host.vault.path("000.md").exists());
 }
 
 #[tokio::test]

@@ -53,16 +53,21 @@ async fn deletions_that_wait_count_once() {
 
 #[tokio::test]
 async fn a_file_that_a_listing_misses_is_not_deleted() {
-    let host = Host::published(VaultBuilder::new().note("a.md", "a").note("b.md", "b").note("z.md", "z")).await;
-    let (at, away) = (host.vault.path("a.md"), host.places.path().join("away"));
-    fs::rename(&at, &away).unwrap();
-    host.vault.remove("b.md");
-    let back = after(Phase::Scan, 1, move || fs::rename(&away, &at).unwrap());
-    let summary = host.sync_while(back).await.unwrap();
-    assert_eq!(done(&summary), (0, 0, 1), "{summary:?}");
-    assert!(skipped(&summary)[0].starts_with("a.md: it exists"), "{summary:?}");
-    assert_eq!(done(&host.sync().await.unwrap()), (0, 0, 0));
-    assert_eq!(host.mirrored().await.into_keys().collect::<Vec<_>>(), ["a.md", "z.md"]);
+    // Also if the folder spells its name or that of its folder decomposed.
+    for name in ["a.md", "a\u{301}.md", "a\u{301}/o\u{301}.md", "a\u{301}/\u{f3}.md", "\u{e1}/o\u{301}.md"] {
+        let host = Host::published(VaultBuilder::new().note(name, "a").note("b.md", "b").note("z.md", "z")).await;
+        let mirrored = host.mirrored().await;
+        let (at, away) = (host.vault.path(name), host.places.path().join("away"));
+        fs::rename(&at, &away).unwrap();
+        host.vault.remove("b.md");
+        let back = after(Phase::Scan, 1 + name.matches('/').count(), move || fs::rename(&away, &at).unwrap());
+        let summary = host.sync_while(back).await.unwrap();
+        assert_eq!(done(&summary), (0, 0, 1), "{summary:?}");
+        assert!(skipped(&summary).iter().any(|why| why.contains(": it exists")), "{name}: {summary:?}");
+        assert_eq!(done(&host.sync().await.unwrap()), (0, 0, 0));
+        let kept = mirrored.into_keys().filter(|path| path != "b.md").collect::<Vec<_>>();
+        assert_eq!(host.mirrored().await.into_keys().collect::<Vec<_>>(), kept, "{name}");
+    }
 }
 
 #[tokio::test]

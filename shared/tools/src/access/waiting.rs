@@ -25,7 +25,10 @@ pub(super) fn may_see(context: &Context<'_>, request: &Request) -> bool {
     let is_seen = |path: &str| {
         path.starts_with(TRASH) || VaultPath::parse(path).is_ok_and(|path| context.check(Access::Read, &path).is_ok())
     };
-    request.files.iter().all(|file| is_seen(&file.path) && file.from.as_deref().is_none_or(is_seen))
+    let more = request.more_paths.iter().map(String::as_str);
+    // Earlier versions stored no paths of more files.
+    let are_named = request.more_files == 0 || !request.more_paths.is_empty();
+    are_named && request.files.iter().flat_map(PlannedFile::paths).chain(more).all(is_seen)
 }
 
 /// The files of `request` before and after; with diffs from line `from_line` on, if there is one.

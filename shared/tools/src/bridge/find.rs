@@ -42,6 +42,9 @@ pub struct Output {
     term: String,
     /// The results, best first.
     results: Vec<FoundTerm>,
+    /// Why there may be more results; absent if these are all, or as many as were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partial: Option<&'static str>,
 }
 
 impl Operation for Find {
@@ -60,9 +63,9 @@ impl Operation for Find {
         let most = arguments.max_results.map_or(context.limits.max_results, Bounded::get);
         let folded = fold::fold(arguments.term.as_str());
         let folded = folded.as_bytes();
-        let answer = context.read(|view| find(view, folded, most)).await?;
-        let (paths, results) = answer.value;
-        let output = Output { term: arguments.term.as_str().to_owned(), results };
+        let answer = context.read(|view| find(context, view, folded, most)).await?;
+        let FoundTerms { paths, results, partial } = answer.value;
+        let output = Output { term: arguments.term.as_str().to_owned(), results, partial };
         // Read-only callers must not trigger the write, and one caller's results must not be shown to others who may
         // see less.
         let scopes = context.caller.scopes();
@@ -89,12 +92,19 @@ const FEW_GRAMS: u64 = 128_000;
 
 /// Most bytes of text that are read for matches that the index cannot exclude.
 const MAX_SCANNED_BYTES: u64 = 256 << 20;
+const TOO_MUCH: &str = "256 MiB of texts were read, and others may contain the term too: use a longer one";
 /// Bytes fetched to look for matches in the first wave, in thousandths of the vault's text.
 const WAVE_SHARE: u64 = 25;
 const WAVE_BYTES: std::ops::RangeInclusive<u64> = 256 << 10..=4 << 20;
 
 /// The results, and the mapping of the specification's paths.
-async fn find(view: View, folded: &[u8], most: usize) -> Result<(BridgePaths, Vec<FoundTerm>), Error> {
+struct FoundTerms {
+    paths: BridgePaths,
+    results: Vec<FoundTerm>,
+    partial: Option<&'static str>,
+}
+
+async fn find(context: &Context<'_>, view: View, folded: &[u8], most: usize) -> Result<FoundTerms, Error> {
     let probe = Probe::new(folded, grams_per_segment(view.snapshot()));
     let text_bytes = view.snapshot().manifest().totals.text_bytes;
     let index = Index::fetch(
@@ -158,9 +168,13 @@ async fn find(view: View, folded: &[u8], most: usize) -> Result<(BridgePaths, Ve
             }
             batch.push(candidate);
         }
-        if batch.is_empty() || scanned >= MAX_SCANNED_BYTES {
-            return Ok((scope.paths, results));
+        if batch.is_empty() {
+            return Ok(FoundTerms { paths: scope.paths, results, partial: None });
         }
+        if scanned >= MAX_SCANNED_BYTES {
+            return Ok(FoundTerms { paths: scope.paths, results, partial: Some(TOO_MUCH) });
+        }
+        context.work.check()?;
         if blocks.cost()? > 0 {
             most_bytes *= 2;
         }
@@ -170,7 +184,7 @@ async fn find(view: View, folded: &[u8], most: usize) -> Result<(BridgePaths, Ve
                 results.push(found);
             }
             if results.len() == most {
-                return Ok((scope.paths, results));
+                return Ok(FoundTerms { paths: scope.paths, results, partial: None });
             }
         }
     }

@@ -59,6 +59,9 @@ pub struct Output {
     truncated: bool,
     /// The files, in path order.
     files: Vec<BundledFile>,
+    /// The paths without a text, as that is too large or not text; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing_paths: Vec<String>,
 }
 
 impl Operation for BundleFolder {
@@ -88,7 +91,7 @@ impl Operation for BundleFolder {
                 let shown = documents.get(..max_files).unwrap_or(&documents);
                 let mut bundle =
                     Bundle::new(context, arguments.format, arguments.include_frontmatter, arguments.max_bytes);
-                bundle.add_all(&index, shown).await?;
+                let without = bundle.add_all(&index, shown).await?;
                 let text = bundle.finish();
                 Ok(Output {
                     root: root.prefix().trim_end_matches('/').to_owned(),
@@ -97,6 +100,10 @@ impl Operation for BundleFolder {
                     truncated: bundle.truncated || shown.len() < documents.len(),
                     bundle: text,
                     files: bundle.files,
+                    missing_paths: without
+                        .into_iter()
+                        .map(|document| index.path(document))
+                        .collect::<Result<_, _>>()?,
                 })
             }
         };

@@ -6,7 +6,7 @@ use atlas_access::Access;
 use atlas_ops::arguments::{Given, Root, Text, invalid_input};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
-use atlas_ops::read::index::{Index, Want};
+use atlas_ops::read::index::{DocumentRef, Index, Want};
 use atlas_ops::read::notes;
 use atlas_ops::read::paging::{Limit, Page, Paging};
 use atlas_ops::read::view::View;
@@ -83,7 +83,7 @@ pub struct FoundNode {
 pub struct Output {
     #[serde(flatten)]
     page: Page<FoundNode>,
-    /// Files named like canvases that cannot be read; at most 100.
+    /// Files named like canvases that cannot be read, or are larger than 1 MiB; at most 100.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unreadable: Vec<String>,
 }
@@ -143,6 +143,7 @@ impl Operation for QueryCanvas {
                     );
                     return Err(Error::new(Code::TooLarge, Reason::NotesTooLarge, message));
                 }
+                let too_large = without_text(&index, &documents).await?;
                 let mut found = Vec::new();
                 let mut unreadable = Vec::new();
                 for (document, text) in documents.iter().zip(index.texts(&documents).await?) {
@@ -150,9 +151,9 @@ impl Operation for QueryCanvas {
                     let path = index.path(*document)?;
                     let text = decoded(&text);
                     match Canvas::read(&text) {
-                        Ok(canvas) => add(&canvas, &path, filter, &mut found),
-                        Err(_) if unreadable.len() < MAX_UNREADABLE => unreadable.push(path),
-                        Err(_) => {}
+                        Ok(canvas) if !too_large.contains(document) => add(&canvas, &path, filter, &mut found),
+                        _ if unreadable.len() < MAX_UNREADABLE => unreadable.push(path),
+                        _ => {}
                     }
                 }
                 let items = paging.of(&found).to_vec();
@@ -161,6 +162,19 @@ impl Operation for QueryCanvas {
         };
         paging.read(context, page).await
     }
+}
+
+/// Those of `documents` that have bytes and no text here: they are too large.
+async fn without_text(index: &Index, documents: &[DocumentRef]) -> Result<HashSet<DocumentRef>, Error> {
+    let mut empty = Vec::new();
+    for document in documents {
+        if index.span(*document)?.length == 0 {
+            empty.push(*document);
+        }
+    }
+    let records = index.records(&empty).await?;
+    let has_bytes = empty.into_iter().zip(records).filter(|(_, record)| record.bytes > 0);
+    Ok(has_bytes.map(|(document, _)| document).collect())
 }
 
 /// Adds the nodes of a canvas that match the filter.

@@ -1,8 +1,5 @@
 //! The text that a file and its conflict copy were made from.
 
-use std::sync::Arc;
-
-use atlas_mirror::Snapshot;
 use atlas_ops::error::Error;
 use atlas_ops::operation::Context;
 use atlas_ops::read::notes::{self, Found};
@@ -23,7 +20,7 @@ pub(super) async fn find(
     theirs: &Found,
 ) -> Result<Option<Found>, Error> {
     let Some(newest) = text(mine) else { return Ok(None) };
-    let versions = older(context, path, mine.replaces).await?;
+    let versions = older(context, path, mine).await?;
     let other = versions.iter().position(|version| version.record.sha256 == theirs.record.sha256);
     let candidates = versions.into_iter().skip(other.map_or(0, |at| at + 1));
     let mut nearest: Option<(u64, Found)> = None;
@@ -37,15 +34,14 @@ pub(super) async fn find(
     Ok(nearest.map(|(_, found)| found))
 }
 
-/// The versions of the file at `path` from the one at `generation` on, the newest first.
-async fn older(context: &Context<'_>, path: &str, mut generation: u64) -> Result<Vec<Found>, Error> {
+/// The versions of the file at `path` before `newest`, the newest first.
+async fn older(context: &Context<'_>, path: &str, newest: &Found) -> Result<Vec<Found>, Error> {
     let wants = |record: &Record| record.blob.is_none() && record.bytes <= MAX_COMPARED;
     let mut versions = Vec::new();
-    while generation > 0 && versions.len() < MOST {
-        let snapshot: Option<Arc<Snapshot>> = context.vault.mirror.at(generation).await?;
-        let Some(snapshot) = snapshot else { break };
-        let Some(found) = notes::find(&snapshot, path, wants).await? else { break };
-        generation = found.replaces;
+    while versions.len() < MOST
+        && let Some(snapshot) = notes::with_replaced(context, versions.last().unwrap_or(newest)).await?
+        && let Some(found) = notes::find(&snapshot, path, wants).await?
+    {
         versions.push(found);
     }
     Ok(versions)

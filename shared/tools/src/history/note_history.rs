@@ -55,7 +55,7 @@ pub struct Output {
 /// A version of a note.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Version {
-    /// The generation that wrote it; pass it to `read_note` if `author` is present.
+    /// The generation that wrote it, or if that is no longer kept, a later one that has it: pass it to `read_note` or `restore_note`.
     generation: u64,
     /// Its path then, if the note has moved since: pass it to `read_note` too.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,10 +64,10 @@ pub struct Version {
     sha256: String,
     /// Its size in bytes.
     bytes: u64,
-    /// When it was written; the file's own time if the version is older than the kept history.
+    /// When it was written; the file's own time if the generation that wrote it is no longer kept.
     #[schemars(with = "String", extend("format" = "date-time"))]
     time: Timestamp,
-    /// The author; absent if the version is older than the kept history.
+    /// The author; absent if the generation that wrote it is no longer kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     author: Option<String>,
     /// The operation; absent where `author` is.
@@ -122,7 +122,7 @@ impl Operation for NoteHistory {
             let is_told = |changes: u64| is_whole || changes == 1;
             let told = manifest.filter(|manifest| is_told(manifest.changes.sum()));
             versions.push(Version {
-                generation: found.generation,
+                generation: if writer.is_some() { found.generation } else { snapshot.generation() },
                 path: Some(path.clone()).filter(|path| path != asked),
                 sha256: found.sha256(),
                 bytes: found.record.bytes,
@@ -139,7 +139,7 @@ impl Operation for NoteHistory {
                     path = earlier;
                     Some(older)
                 }
-                replaces => context.vault.mirror.at(replaces).await?,
+                _ => notes::with_replaced(context, &found).await?,
             };
             if versions.len() == limit {
                 before = Some(found.generation);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use atlas_access::Access;
+use atlas_mirror::set_aside::ASIDE;
 use atlas_mirror::{Attempt, ChangeSet, Hash, Manifest, Snapshot};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::Context;
@@ -17,6 +18,8 @@ use atlas_vault::VaultPath;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::history::merged::{self, SetAside};
 
 /// A file with its earlier version restored.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +41,8 @@ pub(crate) enum UndoKind {
     Restored,
     /// It was new: it is in the trash.
     Removed,
+    /// It is a conflict copy with the text of the folder that an undone merge had taken.
+    Copied,
 }
 
 /// A file that is not restored.
@@ -120,6 +125,14 @@ struct History {
     commits: BTreeSet<u64>,
 }
 
+/// What the commits changed.
+struct Changes {
+    /// The plan for each path.
+    aims: BTreeMap<String, PathPlan>,
+    /// What their merges had set aside before.
+    set_aside: Vec<SetAside>,
+}
+
 /// The plan for a path.
 struct PathPlan {
     /// The index in the history of the generation whose version is restored; or why it is not.
@@ -174,16 +187,21 @@ impl Undo<'_> {
         Ok(History { snapshots, commits })
     }
 
-    /// The plan for each path that the commits changed.
-    async fn aims(&self, history: &History) -> Result<BTreeMap<String, PathPlan>, Error> {
+    /// What the commits changed.
+    async fn changes(&self, history: &History) -> Result<Changes, Error> {
         let mirror = &self.context.vault.mirror;
         // By path: the commits that changed it, the newest first, by index, and whether each is undone.
         let mut changes: BTreeMap<String, Vec<(usize, bool)>> = BTreeMap::new();
+        let mut set_aside = Vec::new();
         for (place, pair) in history.snapshots.windows(2).enumerate() {
             let [after, before] = pair else { continue };
             self.context.work.check()?;
             let is_taken_back = history.commits.contains(&after.generation());
             for path in mirror.changed_between(Some(before), after).await? {
+                if is_taken_back && path.starts_with(ASIDE) {
+                    let (before, merge) = (before.clone(), after.clone());
+                    set_aside.push(SetAside { path: path.clone(), before, merge });
+                }
                 changes.entry(path).or_default().push((place, is_taken_back));
             }
         }
@@ -197,7 +215,8 @@ impl Undo<'_> {
             };
             (!commits.is_empty()).then_some(PathPlan { version, commits })
         };
-        Ok(changes.into_iter().filter_map(|(path, changes)| Some((path, aim(&changes)?))).collect())
+        let aims = changes.into_iter().filter_map(|(path, changes)| Some((path, aim(&changes)?))).collect();
+        Ok(Changes { aims, set_aside })
     }
 
     /// The plans of readable paths; for those that the caller may not write, with the reason.
@@ -227,13 +246,27 @@ impl Undo<'_> {
     /// The changes on `head`.
     pub(crate) async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>) -> Result<(Batch<'h>, UndoReport), Error> {
         let history = self.history(head).await?;
-        let aims = self.allowed(self.aims(&history).await?)?;
+        let Changes { aims, set_aside } = self.changes(&history).await?;
+        let aims = self.allowed(aims)?;
         let mut batch = Batch::on(head, self.context);
         let commits: BTreeSet<u64> = aims.values().flat_map(|aim| aim.commits.iter().copied()).collect();
         if commits.is_empty() {
             return Err(none_such());
         }
         let mut kept = UndoReport { commits: commits.into_iter().collect(), ..UndoReport::default() };
+        for aside in &set_aside {
+            self.context.work.check()?;
+            let restored = aims.iter().filter(|(_, aim)| aim.version.is_ok()).map(|(path, _)| path);
+            let Some(version) = merged::version(self.context, head, restored, aside).await? else { continue };
+            match version.copy {
+                Ok(copy) => {
+                    let (path, from) = (copy.as_str().to_owned(), aside.before.generation());
+                    batch.put(self.version(copy, &version.found, None)?, None);
+                    kept.undone.push(Undone { path, how: UndoKind::Copied, from_generation: Some(from) });
+                }
+                Err(reason) => kept.left.push(Left { path: version.of.to_string(), reason }),
+            }
+        }
         for (path, aim) in aims {
             self.context.work.check()?;
             let name = path.as_str().to_owned();
@@ -292,13 +325,12 @@ impl Undo<'_> {
     }
 
     fn version(&self, path: VaultPath, was: &Found, now: Option<&Found>) -> Result<NewDocument, Error> {
-        match was.record.kind {
-            Kind::Note => NewDocument::text(path, was.text.clone(), now, self.context.now),
-            _ => {
-                let sha256 = Hash::from_bytes(was.record.sha256);
-                Ok(NewDocument::written(path, Content::Text(was.text.clone()), sha256, now, self.context.now))
-            }
+        // A note in the trash is of another kind.
+        if was.record.kind == Kind::Note || was.record.blob.is_none() && path.is_note() {
+            return NewDocument::text(path, was.text.clone(), now, self.context.now);
         }
+        let sha256 = Hash::from_bytes(was.record.sha256);
+        Ok(NewDocument::written(path, Content::Text(was.text.clone()), sha256, now, self.context.now))
     }
 }
 

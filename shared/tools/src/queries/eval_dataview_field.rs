@@ -73,6 +73,7 @@ impl Operation for EvalDataviewField {
                 }
                 let evaluator = evaluator(context, &pages, Dialect::Dataview, Some(path));
                 let value = evaluator.evaluate(expr, &Value::page(path));
+                context.work.check()?;
                 let value = value.map_err(|error| refused(&error, Dialect::Dataview, text))?;
                 pages.check()?;
                 Ok(Output {

@@ -42,6 +42,8 @@ pub(crate) struct Request<'a> {
     pub(crate) listing: Listing<'a>,
     /// The question's vector, if meaning counts.
     pub(crate) meaning: Option<Asked<'a>>,
+    /// Whether the caller asked for meaning, and is told why it did not count.
+    pub(crate) asks_for_meaning: bool,
 }
 
 /// The start of a page: the number of matching notes before it, best first.
@@ -194,16 +196,20 @@ async fn page_of(view: View, request: &Request<'_>, cursor: Option<&Cursor>, vec
             Meaning::None(_) => "text",
         }),
         waiting: if query.is_some() { Some(nearest::waiting(&index)?).filter(|count| *count > 0) } else { None },
-        notice: match meaning {
-            Some(Meaning::None(why)) => Some(why),
-            _ if lists.left_out.is_empty() => None,
-            _ => Some(format!(
-                "these words are in too many notes to count beside the others: {}",
-                lists.left_out.join(", ")
-            )),
-        },
+        notice: notice(meaning.filter(|_| request.asks_for_meaning), &lists.left_out),
         plan,
     })
+}
+
+/// Why meaning did not count, and which words did not.
+fn notice(meaning: Option<Meaning>, left_out: &[String]) -> Option<String> {
+    let no_meaning = match meaning {
+        Some(Meaning::None(why)) => Some(why),
+        _ => None,
+    };
+    let no_words = || format!("these words are in too many notes to count beside the others: {}", left_out.join(", "));
+    let all: Vec<String> = no_meaning.into_iter().chain((!left_out.is_empty()).then(no_words)).collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 /// Notes by their meaning, and unless that counts alone by their words, of which `words` has all scores, by segment.

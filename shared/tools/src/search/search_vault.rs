@@ -16,7 +16,7 @@ use super::meaning::Asked;
 use super::search_jsonlogic::{self, LogicMatch, SearchJsonlogic};
 use super::search_regex::{self, RegexMatch, SearchRegex};
 use super::search_text::{self, SearchText, TextMatch};
-use super::{Listing, Output as Results, SearchResult, ranking};
+use super::{Correction, Listing, Output as Results, SearchResult, ranking};
 
 /// One search for all.
 pub struct SearchVault;
@@ -81,9 +81,25 @@ pub enum Mode {
 pub struct Output {
     #[serde(flatten)]
     page: PartialPage<Hit>,
+    #[serde(flatten)]
+    told: Told,
     /// The modes tried, if requested.
     #[serde(rename = "_explain", skip_serializing_if = "Option::is_none")]
     explain: Option<Explanation>,
+}
+
+/// How notes were found, where that is not as the query says.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct Told {
+    /// Words that no note has, with the words searched for instead.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    corrections: Vec<Correction>,
+    /// The number of notes that still wait for their vectors, and are found by words only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting: Option<u64>,
+    /// Why meaning did not count, if it was asked for; and the words that did not count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notice: Option<String>,
 }
 
 /// A note or line.
@@ -146,6 +162,7 @@ struct PageStart {
 struct Search<'a> {
     context: &'a Context<'a>,
     query: &'a Query,
+    mode: Mode,
     root: &'a str,
     limit: Limit,
     /// The cursor of the method.
@@ -176,8 +193,8 @@ impl Operation for SearchVault {
         }
         let is_first = begin.is_none();
         let cursor = begin.map(|begin| Text::new(&begin.cursor).map_err(|_| cursor::invalid())).transpose()?;
-        let search = Search { context, query: &query, root: &root, limit, cursor };
-        let (mut answer, mut used) = search.page(way).await?;
+        let search = Search { context, query: &query, mode, root: &root, limit, cursor };
+        let Found { mut answer, mut used, mut told } = search.page(way).await?;
         let mut way = way;
         let mut tried = vec![used];
         let mut reason = reason;
@@ -185,13 +202,13 @@ impl Operation for SearchVault {
         let has_none = page.items.is_empty() && page.cursor.is_none();
         if mode == Mode::Auto && way == Method::Hybrid && is_first && has_none {
             (way, reason) = (Method::Literal, "no note has the words, so the text was looked for as it stands");
-            (answer, used) = search.page(way).await?;
+            Found { answer, used, told } = search.page(way).await?;
             tried.push(used);
         }
         let explanation = Explanation { modes_tried: tried, chosen: used, reason };
         let next = answer.value.page.cursor.take();
         answer.value.page.cursor = next.and_then(|cursor| cursor::encode(&PageStart { way, cursor }));
-        let output = Output { page: answer.value, explain: explain.then_some(explanation) };
+        let output = Output { page: answer.value, told, explain: explain.then_some(explanation) };
         Ok(Answer { value: output, generation: answer.generation })
     }
 }
@@ -234,10 +251,18 @@ fn delimited(text: &str) -> Option<(&str, &str)> {
     (!pattern.is_empty() && flags.bytes().all(|byte| byte.is_ascii_lowercase())).then_some((pattern, flags))
 }
 
+/// A page, and how it was found.
+struct Found {
+    answer: Answer<PartialPage<Hit>>,
+    /// By words alone where meaning cannot count.
+    used: Method,
+    told: Told,
+}
+
 impl Search<'_> {
-    /// A page, and by which method it was found: by words alone where meaning cannot count.
-    async fn page(&self, way: Method) -> Result<(Answer<PartialPage<Hit>>, Method), Error> {
-        let page = match way {
+    /// A page.
+    async fn page(&self, way: Method) -> Result<Found, Error> {
+        let answer = match way {
             Method::Text | Method::Semantic | Method::Hybrid => return self.ranked(way).await,
             Method::Literal => {
                 let (query, root) = (self.text(self.words()?)?, self.root.to_owned());
@@ -276,7 +301,7 @@ impl Search<'_> {
                 found.map(|page| page.map(Hit::of_logic))
             }
         };
-        Ok((page, way))
+        Ok(Found { answer, used: way, told: Told::default() })
     }
 
     /// The query, if it is not an object.
@@ -293,15 +318,16 @@ impl Search<'_> {
     }
 
     /// The most relevant notes for the words, or their meaning.
-    async fn ranked(&self, way: Method) -> Result<(Answer<PartialPage<Hit>>, Method), Error> {
+    async fn ranked(&self, way: Method) -> Result<Found, Error> {
         let query = self.text(self.words()?)?;
         let of = number_of(&(SearchVault::INFO.name, &query, self.root, way));
         let (limit, overflow) = clamped(self.limit);
         let listing = Listing::in_root(self.context, Root::of("root", self.root)?, limit, of, self.context.limits);
         let asked = Asked::new(self.context, query.as_str(), way == Method::Semantic);
         let meaning = (way != Method::Text).then_some(asked);
+        let asks_for_meaning = self.mode != Mode::Auto;
         let expression = Expression::parse(query.as_str())?;
-        let request = ranking::Request { context: self.context, expression, listing, meaning };
+        let request = ranking::Request { context: self.context, expression, listing, meaning, asks_for_meaning };
         let cursor: Option<ranking::Cursor> =
             self.cursor.as_ref().map(|cursor| cursor::decode(cursor.as_str())).transpose()?;
         if cursor.as_ref().is_some_and(|cursor| cursor.of != of) {
@@ -309,23 +335,26 @@ impl Search<'_> {
         }
         let is_first = cursor.is_none();
         let generation = cursor.as_ref().map(|cursor| cursor.generation);
-        let answer =
+        let mut answer =
             cursor::read(self.context, generation, |view| ranking::page(view, &request, cursor.as_ref())).await?;
-        let way = match answer.value.mode_used {
+        let found = &mut answer.value;
+        let used = match found.mode_used {
             Some("semantic") => Method::Semantic,
             Some("hybrid") => Method::Hybrid,
             _ => Method::Text,
         };
-        let page = answer.map(|Results { results, cursor, partial, .. }| {
+        let corrections = std::mem::take(&mut found.corrections);
+        let told = Told { corrections, waiting: found.waiting, notice: found.notice.take() };
+        let answer = answer.map(|Results { results, cursor, partial, .. }| {
             let notes = results.into_iter().filter_map(|found| match found {
-                SearchResult::Note(note) => Some(Hit::of_note(note, way)),
+                SearchResult::Note(note) => Some(Hit::of_note(note, used)),
                 SearchResult::Line(_) => None,
             });
             let items: Vec<Hit> = notes.collect();
             let total_count = (is_first && cursor.is_none() && partial.is_none()).then_some(items.len());
             PartialPage { page: Page { items, cursor, overflow, total_count }, partial }
         });
-        Ok((page, way))
+        Ok(Found { answer, used, told })
     }
 }
 

@@ -56,8 +56,11 @@ pub struct TagCount {
 /// A tag while notes are counted.
 #[derive(Default)]
 struct TagTally {
-    /// The number of notes with each spelling.
+    /// The number of notes with each spelling, and with any.
     spellings: BTreeMap<String, usize>,
+    count: usize,
+    /// The notes of one segment with any spelling, as often as they have one.
+    documents: Vec<u32>,
     places: TagPlaces,
 }
 
@@ -112,25 +115,32 @@ fn counted(
     for segment in facts.index().segments() {
         let below = facts.below(segment, root)?;
         for column in facts.tags(segment)?.iter() {
-            let (mut count, mut all) = (0, TagPlaces::default());
+            let (mut documents, mut all) = (Vec::new(), TagPlaces::default());
             for (document, places) in column.iter() {
                 let places = wanted(*places);
                 if places != TagPlaces::default() && below.contains(&document) && facts.shows(segment, document) {
-                    count += 1;
+                    documents.push(document);
                     add(&mut all, places);
                 }
             }
-            if count > 0 {
+            if !documents.is_empty() {
                 let tag = tags.entry(fold(column.key())).or_default();
-                *tag.spellings.entry(column.key().to_owned()).or_default() += count;
+                *tag.spellings.entry(column.key().to_owned()).or_default() += documents.len();
+                tag.documents.append(&mut documents);
                 add(&mut tag.places, all);
             }
+        }
+        for tag in tags.values_mut() {
+            tag.documents.sort_unstable();
+            tag.documents.dedup();
+            tag.count += tag.documents.len();
+            tag.documents.clear();
         }
     }
     let tag = |counted: TagTally| {
         // Of equally frequent spellings, the first.
         let most = counted.spellings.iter().rev().max_by_key(|(_, count)| **count)?.0.clone();
-        Some((most, counted.spellings.values().sum::<usize>(), TagSource::of(counted.places)?))
+        Some((most, counted.count, TagSource::of(counted.places)?))
     };
     let mut all: Vec<(String, usize, TagSource)> = tags.into_values().filter_map(tag).collect();
     all.sort_by(|(one, one_count, _), (other, other_count, _)| other_count.cmp(one_count).then_with(|| one.cmp(other)));

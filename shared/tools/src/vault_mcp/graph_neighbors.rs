@@ -35,8 +35,11 @@ pub struct Arguments {
 pub struct Output {
     /// The nearest first; at the same distance first link targets, in order of the links, then linking notes, by path.
     neighbors: Vec<Neighbor>,
-    /// Targets of its own links without a file.
+    /// Targets of its own links without a file, as many as `limit` at most.
     unresolved: Vec<String>,
+    /// Whether there are more of these.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unresolved_truncated: bool,
     /// Whether there are more neighbors.
     truncated: bool,
 }
@@ -94,7 +97,9 @@ impl Operation for GraphNeighbors {
                 let start = graph.file(path)?;
                 let places = HashMap::from([(start, usize::MAX)]);
                 let mut walk = Walk { graph: &graph, limit, places, found: Vec::new(), is_cut: false };
-                let unresolved = walk.step(path.as_str(), start, 1)?;
+                let mut unresolved = walk.step(path.as_str(), start, 1)?;
+                let unresolved_truncated = unresolved.len() > limit;
+                unresolved.truncate(limit);
                 let nearest = if depth > 1 { walk.found.len() } else { 0 };
                 for at in 0..nearest {
                     let near = walk.found.get(at).map(|(document, near)| (*document, near.path.clone()));
@@ -103,7 +108,7 @@ impl Operation for GraphNeighbors {
                 }
                 let is_cut = walk.is_cut;
                 let neighbors = walk.found.into_iter().map(|(_, neighbor)| neighbor).collect();
-                Ok(Output { neighbors, unresolved, truncated: is_cut })
+                Ok(Output { neighbors, unresolved, unresolved_truncated, truncated: is_cut })
             }
         };
         context.read(around).await
@@ -121,7 +126,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Adds the neighbours of the file at `from`; returns its targets without a file, up to the limit of neighbours.
+    /// Adds the neighbours of the file at `from`; returns its targets without a file, up to one more than the limit.
     fn step(&mut self, from: &str, document: DocumentRef, depth: usize) -> Result<Vec<String>, Error> {
         let path = arguments::path("path", from)?;
         let graph = self.graph;
@@ -134,14 +139,14 @@ impl Walk<'_> {
             }
             match graph.meant(target, &path)? {
                 Some(next) => self.add(from, next, depth, Direction::Out, first)?,
-                None if unresolved.len() < self.limit => unresolved.push(target.to_owned()),
+                None if unresolved.len() <= self.limit => unresolved.push(target.to_owned()),
                 None => {}
             }
             // The neighbours' own links are not needed any more.
             if self.is_cut && depth > 1 {
                 return Ok(unresolved);
             }
-            if self.is_cut && unresolved.len() == self.limit {
+            if self.is_cut && unresolved.len() > self.limit {
                 break;
             }
         }

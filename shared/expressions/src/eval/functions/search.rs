@@ -32,6 +32,7 @@ fn contains(evaluator: &Evaluator<'_>, name: &str, arguments: &[Value], mode: Mo
 
 fn found(evaluator: &Evaluator<'_>, hay: &Value, needle: &Value, mode: Mode, depth: usize) -> Result<bool> {
     evaluator.spend(1)?;
+    evaluator.read([hay, needle])?;
     if depth > 40 {
         return Err(Error::limit("lists may nest 40 deep"));
     }

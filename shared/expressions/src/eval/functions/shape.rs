@@ -39,6 +39,7 @@ fn each_in(
             _ => argument.clone(),
         });
         let own: Vec<_> = own.collect();
+        evaluator.read(&own)?;
         results.push(each_in(evaluator, &own, positions, function, depth + 1)?);
     }
     Ok(Value::list(results))

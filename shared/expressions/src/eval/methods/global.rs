@@ -43,6 +43,7 @@ pub(super) fn choose(evaluator: &Evaluator<'_>, arguments: &[Expr], names: &Name
 }
 
 pub(super) fn call(evaluator: &Evaluator<'_>, name: &str, arguments: &[Value]) -> Result<Value> {
+    evaluator.read(arguments)?;
     let unfit = || {
         let types: Vec<_> = arguments.iter().map(super::type_name).collect();
         Error::evaluation(format!("{name}() takes no arguments of the types: {}", types.join(", ")))

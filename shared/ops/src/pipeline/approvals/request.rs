@@ -49,6 +49,13 @@ pub struct PlannedFile {
     pub from: Option<String>,
 }
 
+impl PlannedFile {
+    /// Its path, and the one before if it moves.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        [Some(self.path.as_str()), self.from.as_deref()].into_iter().flatten()
+    }
+}
+
 /// A call that waits for a person.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
@@ -77,6 +84,9 @@ pub struct Request {
     /// The number of other files that would change.
     #[serde(default)]
     pub more_files: usize,
+    /// Their paths, which a caller has to be allowed to read before deciding.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more_paths: Vec<String>,
     /// A hash that identifies the plan.
     pub(super) plan: Hash,
 }
@@ -124,6 +134,7 @@ impl PendingCall<'_> {
             expires: self.now.checked_add(TIME).unwrap_or(Timestamp::MAX),
             files: self.files.iter().take(MAX_FILES).cloned().collect(),
             more_files: self.files.len().saturating_sub(MAX_FILES),
+            more_paths: self.files.iter().skip(MAX_FILES).flat_map(PlannedFile::paths).map(str::to_owned).collect(),
             plan,
         }
     }
