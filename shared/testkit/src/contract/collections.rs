@@ -184,6 +184,25 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn an_attachment_that_comes_again_is_kept() {
+        let aged = Aged::new();
+        commit(&aged.instance(), Put::note("a.md", "text")).await;
+        let again = aged.attachment("again").await;
+        for deleted in [true, false] {
+            commit(&aged.instance(), Attach("a.png".to_owned(), again)).await;
+            if deleted {
+                commit(&aged.instance(), Delete("a.png".to_owned())).await;
+            }
+        }
+        // The first collection reads that it came twice; for the second the oldest kept generation is the one without it.
+        collect(&aged.instance(), Retention::default()).await.unwrap();
+        aged.store.pass(DAY * 100);
+        collect(&aged.instance(), Retention { generations: 2, ..Retention::default() }).await.unwrap();
+        assert!(aged.instance().at(2).await.unwrap().is_none() && aged.instance().at(3).await.unwrap().is_some());
+        assert!(aged.keys().await.contains(&aged.instance().keys().blob(&again)));
+    }
+
+    #[tokio::test]
     async fn what_the_newest_generation_refers_to_stays_whatever_its_time_says() {
         let mut aged = Aged::new();
         aged.pass(20_000);
