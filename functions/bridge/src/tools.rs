@@ -26,7 +26,7 @@ pub(crate) fn named(path: &str) -> Option<String> {
 /// Whether pages of any origin may call at `path`: only tools that only read, if callers are not authenticated and the
 /// configuration allows it.
 pub(crate) fn is_for_all_pages(app: &App, path: &str) -> bool {
-    let is_open = app.bridge_any_origin && !app.gate.is_shut();
+    let is_open = app.bridge_any_origin && !app.gate.takes_signed();
     is_open && path.starts_with(BASE) && named(path).is_none_or(|name| only_reads(app, &name))
 }
 

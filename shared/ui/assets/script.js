@@ -15,8 +15,9 @@
     }
   };
 
-  // Whether somebody is about to write or choose something there.
+  // Whether somebody is about to write, choose or press something there: what is under the pointer stays what it is.
   const isUsed = (part) => {
+    if (matchMedia("(hover: hover)").matches && part.querySelector("button:hover")) return true;
     const active = document.activeElement;
     if (active !== document.body && part.contains(active)) return true;
     return [...part.querySelectorAll("input:not([type=hidden]), textarea")].some((field) => field.value !== "");

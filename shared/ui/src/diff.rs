@@ -76,12 +76,8 @@ pub(crate) fn show(diff: &str, view: View, most: usize) -> Markup {
         div.scroll tabindex="0" role="group" aria-label="Changed lines" {
             @match view {
                 View::Unified => table.diff.unified { tbody { @for part in &parts { (unified(part)) } } },
-                View::Split => table.diff.split {
-                    colgroup { col.n; col; col.n; col; }
-                    thead { tr { th colspan="2" scope="colgroup" { "Before" } th colspan="2" scope="colgroup" { "After" } } }
-                    tbody { @for part in &parts { (split(part)) } }
-                },
-                View::Rendered => (rendered(&parts)),
+                View::Split => (side_by_side(&parts)),
+                View::Rendered => (rendered(&parts).unwrap_or_else(|| side_by_side(&parts))),
             }
         }
         @if left > 0 { p.hint { (crate::words::count(left as u64, "more line", "more lines")) } }
@@ -98,6 +94,16 @@ fn unified(part: &Part<'_>) -> Markup {
                 @for line in added { tr.ins { td.n {} td.n { (line.number) } td.sign { "+" } td.line { (marked(line.text, &line.marks)) } } }
             }
             Part::More(text) => tr.gap { td {} td {} td {} td { (text) } },
+        }
+    }
+}
+
+fn side_by_side(parts: &[Part<'_>]) -> Markup {
+    html! {
+        table.diff.split {
+            colgroup { col.n; col; col.n; col; }
+            thead { tr { th colspan="2" scope="colgroup" { "Before" } th colspan="2" scope="colgroup" { "After" } } }
+            tbody { @for part in parts { (split(part)) } }
         }
     }
 }
@@ -126,8 +132,21 @@ fn split(part: &Part<'_>) -> Markup {
     }
 }
 
-/// The notes before and after, as far as the diff has them: its hunks, each as it looks.
-fn rendered(parts: &[Part<'_>]) -> Markup {
+/// Whether a line may look like nothing, or make others look so, where the lines around it are not known: comments, properties, HTML.
+fn may_hide(line: &str) -> bool {
+    line.contains("%%") || line.contains('<') || ["---", "+++"].iter().any(|fence| line.trim_start().starts_with(fence))
+}
+
+/// The notes before and after, as far as the diff has them: its hunks, each as it looks. [`None`] if a change might not be seen so.
+fn rendered(parts: &[Part<'_>]) -> Option<Markup> {
+    let hides = |part: &Part<'_>| match part {
+        Part::Same(.., line) => may_hide(line),
+        Part::Changed(old, new) => old.iter().chain(new).any(|line| may_hide(line.text)),
+        Part::Gap | Part::More(_) => false,
+    };
+    if parts.iter().any(hides) {
+        return None;
+    }
     let hunks = parts.split(|part| matches!(part, Part::Gap)).filter(|hunk| !hunk.is_empty());
     let side = |hunk: &[Part<'_>], is_old: bool| {
         let mut text = String::new();
@@ -148,7 +167,7 @@ fn rendered(parts: &[Part<'_>]) -> Markup {
     let is_all = |wanted: fn(&Part<'_>) -> bool| parts.iter().all(wanted);
     let is_new = is_all(|part| matches!(part, Part::Changed(old, _) if old.is_empty()));
     let is_gone = is_all(|part| matches!(part, Part::Changed(_, new) if new.is_empty()));
-    html! {
+    Some(html! {
         div.looks {
             @for hunk in hunks {
                 div.look {
@@ -158,7 +177,7 @@ fn rendered(parts: &[Part<'_>]) -> Markup {
             }
             @if let Some(Part::More(text)) = parts.last() { p.hint { (text) } }
         }
-    }
+    })
 }
 
 fn push(text: &mut String, line: &str) {
@@ -271,6 +290,9 @@ mod tests {
             assert!(show(DIFF, view, 3).into_string().contains("6 more lines"));
             assert_eq!(View::named(view.name()), view);
         }
+        // A comment's end alone would hide what follows.
+        let hidden = show("@@ -1,2 +1,2 @@\n %%\n-Pay 123\n+Pay 999\n", View::Rendered, 100).into_string();
+        assert!(hidden.contains("123") && hidden.contains("999"), "{hidden}");
         let shown =
             show("@@ -1,2 +1,2 @@\n # One\n-see [[Two]]\n+see *[[Three]]*\n", View::Rendered, 100).into_string();
         for part in [

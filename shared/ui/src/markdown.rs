@@ -11,7 +11,7 @@ mod inline;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use maud::{Markup, PreEscaped, html};
 use percent_encoding::percent_decode_str;
@@ -27,6 +27,9 @@ const MAX_ANCHOR: usize = 100;
 const MAX_DEPTH: usize = 64;
 /// Most tags of HTML: what comes after them is shown as text.
 const MAX_TAGS: usize = 2000;
+/// Most bytes of notes that are shown within a note, each as often as it stands there, with what is around it; others are links.
+const MAX_EMBEDDED: usize = 2 << 20;
+const AROUND_EMBED: usize = 200;
 /// Most headings of an outline.
 const MAX_HEADINGS: usize = 500;
 /// Endings of files that are shown as pictures, as sounds and as films.
@@ -124,7 +127,8 @@ fn options() -> Options {
 pub(crate) fn show(text: &str, surroundings: &Surroundings) -> Shown {
     let text = inline::shallow(&inline::without_comments(text));
     let parser = TextMergeStream::new(shallow(Parser::new_ext(&text, options())));
-    let mut reader = Reader { surroundings, headings: Vec::new(), pictures: 0, tags: 0, anchors: BTreeSet::new() };
+    let mut reader =
+        Reader { surroundings, headings: Vec::new(), pictures: 0, tags: 0, embedded: 0, anchors: HashMap::new() };
     let events = reader.read(parser);
     let mut html = String::with_capacity(text.len() * 2);
     writer::push_html(&mut html, callouts::callouts(events).into_iter());
@@ -158,10 +162,13 @@ struct Reader<'s> {
     pictures: usize,
     /// The tags of HTML so far.
     tags: usize,
-    anchors: BTreeSet<String>,
+    /// Bytes of the notes within the note so far.
+    embedded: usize,
+    /// The anchors of headings, each with the greatest number after its name.
+    anchors: HashMap<String, u32>,
 }
 
-impl Reader<'_> {
+impl<'s> Reader<'s> {
     fn read<'a>(&mut self, parser: impl Iterator<Item = Event<'a>>) -> Vec<Event<'a>> {
         let mut events: Vec<Event<'a>> = Vec::new();
         // The ends of links and images that are shown as something else.
@@ -268,19 +275,29 @@ impl Reader<'_> {
     fn heading(&mut self, level: u8, text: &str) -> String {
         let base = anchor(text);
         let mut anchor = base.clone();
-        let mut number = 1_u32;
-        while !self.anchors.insert(anchor.clone()) && number < 10_000 {
-            number = number.saturating_add(1);
-            anchor = format!("{base}-{number}");
+        if let Some(mut number) = self.anchors.get(&base).copied() {
+            // A heading may have a number of its own.
+            while self.anchors.contains_key(&anchor) {
+                number = number.saturating_add(1);
+                anchor = format!("{base}-{number}");
+            }
+            self.anchors.insert(base, number);
         }
+        self.anchors.insert(anchor.clone(), 1);
         if self.headings.len() < MAX_HEADINGS {
             self.headings.push(Heading { level, text: text.to_owned(), anchor: format!("{PREFIX}{anchor}") });
         }
         anchor
     }
 
+    /// Whether another note may be shown within the note.
+    fn has_room(&mut self, embedded: &Markup) -> bool {
+        self.embedded = self.embedded.saturating_add(AROUND_EMBED + embedded.0.len());
+        self.embedded <= MAX_EMBEDDED
+    }
+
     /// The file that a link leads to.
-    fn target(&self, written: &str) -> Option<&str> {
+    fn target(&self, written: &str) -> Option<&'s str> {
         let targets = &self.surroundings.targets;
         let decoded = || percent_decode_str(written).decode_utf8().ok().map(std::borrow::Cow::into_owned);
         targets.get(written).or_else(|| targets.get(&decoded()?)).map(String::as_str)
@@ -314,6 +331,7 @@ impl Reader<'_> {
     /// An image, a sound, a film, or a note within the note.
     fn image(&mut self, tag: &Tag<'_>, text: &str) -> String {
         let Tag::Image { link_type, dest_url, .. } = tag else { return String::new() };
+        let surroundings = self.surroundings;
         let written = unescaped(dest_url);
         // `![[picture.png|300]]` has a width instead of a text.
         let (words, width) = match text.rsplit_once('|').unwrap_or((text, text)) {
@@ -328,7 +346,7 @@ impl Reader<'_> {
             },
             Some(path) if has_ending(path, &SOUNDS) => html! { audio controls src=(links::file(path)) {} },
             Some(path) if has_ending(path, &FILMS) => html! { video controls src=(links::file(path)) {} },
-            Some(path) => match self.surroundings.embeds.get(written) {
+            Some(path) => match surroundings.embeds.get(written).filter(|embedded| self.has_room(embedded)) {
                 Some(embedded) => html! {
                     div class="embed" { div class="from" { a href=(links::document(path)) { (links::name(path)) } } (embedded) }
                 },

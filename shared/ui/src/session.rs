@@ -15,6 +15,7 @@ use atlas_access::Caller;
 use atlas_mirror::{Hash, Id, Mirror};
 use atlas_ops::Error;
 use atlas_web::App;
+use atlas_web::auth::is_revoked;
 use axum::http::HeaderMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -105,6 +106,9 @@ pub(crate) async fn by_link(mirror: &Mirror, code: &str, now: Timestamp) -> Resu
 /// Begins a session by a token: its cookie, and when it ends at the latest. [`None`] if the token is not valid here.
 pub(crate) async fn by_token(app: &App, token: &str, now: Timestamp) -> Result<Option<(Cookie, Timestamp)>, Error> {
     let Some(caller) = app.gate.caller_of(token, now) else { return Ok(None) };
+    if is_revoked(app, &caller).await? {
+        return Ok(None);
+    }
     let app = app.for_caller(&caller).await?;
     let mirror = &app.atlas.vault(caller.vault())?.mirror;
     mirror.check_writes_once().await?;
@@ -141,6 +145,7 @@ async fn known(app: &App, cookie: &Cookie, now: Timestamp) -> Result<Option<Visi
     // The token is looked at each time: it may have expired, or its key may have been taken back.
     let (bearer, atlas) = match &cookie.token {
         Some(token) => match app.gate.caller_of(token, now) {
+            Some(caller) if is_revoked(app, &caller).await? => return Ok(None),
             Some(caller) => {
                 let atlas = app.for_caller(&caller).await?.atlas;
                 (Some(caller), atlas)

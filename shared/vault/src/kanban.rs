@@ -154,7 +154,8 @@ impl Board {
         let mut lines = text.get(card.range.clone()).unwrap_or_default().to_owned();
         if from.is_complete != to.is_complete {
             let at = card.status - card.range.start;
-            lines.replace_range(at..at + 1, if to.is_complete { "x" } else { " " });
+            let mark = lines.get(at..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
+            lines.replace_range(at..at + mark, if to.is_complete { "x" } else { " " });
         }
         if !lines.ends_with('\n') {
             lines.push_str(line_break(text));
@@ -275,6 +276,13 @@ mod tests {
         );
         assert_eq!(board().lanes[0].cards[0].text, "One #a\nmore\n\nof it");
         assert!(Board::read("## Todo\n- [ ] a").is_none());
+    }
+
+    #[test]
+    fn a_card_with_any_mark_is_checked() {
+        let text = "---\nkanban-plugin: board\n---\n## Todo\n\n- [✓] Ship\n\n## Done\n\n**Complete**\n- [x] Old\n";
+        let moved = Board::read(text).unwrap().with_moved(text, "Todo", "Done", "Ship", Position::Bottom).unwrap();
+        assert!(moved.contains("- [x] Ship\n") && !moved.contains('✓'), "{moved}");
     }
 
     #[test]

@@ -57,13 +57,13 @@ pub(crate) async fn authenticate(
         Err(Challenge::Missing) if path == OPEN => Caller::nobody(),
         Err(challenge) => return challenge.response(app.gate.metadata(path, request.headers()).as_deref()),
     };
-    if let Some(grant) = app.gate.revocable(&caller) {
-        let metadata = app.gate.metadata(path, request.headers());
-        match is_revoked(&app, grant).await {
-            Ok(false) => {}
-            Ok(true) => return Challenge::Refused(Refused::Invalid).response(metadata.as_deref()),
-            Err(error) => return response::error(&error),
+    match is_revoked(&app, &caller).await {
+        Ok(false) => {}
+        Ok(true) => {
+            let metadata = app.gate.metadata(path, request.headers());
+            return Challenge::Refused(Refused::Invalid).response(metadata.as_deref());
         }
+        Err(error) => return response::error(&error),
     }
     match app.further_vault(&caller).await {
         Ok(Some(vault)) => drop(request.extensions_mut().insert(FurtherVault(vault))),
@@ -79,8 +79,12 @@ pub(crate) async fn authenticate(
     response
 }
 
-/// Whether the grant was ended: one request to the store.
-async fn is_revoked(app: &App, grant: &str) -> Result<bool, Error> {
+/// Whether the grant of the caller's token was ended, where the deployment looks that up: one request to the store.
+///
+/// # Errors
+/// When the store fails.
+pub async fn is_revoked(app: &App, caller: &Caller) -> Result<bool, Error> {
+    let Some(grant) = app.gate.revocable(caller) else { return Ok(false) };
     let mirror = &app.atlas.vault(None)?.mirror;
     Ok(mirror.get_state::<Value>(&ended(grant)).await?.is_some())
 }

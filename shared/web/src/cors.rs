@@ -11,10 +11,10 @@ use crate::state::App;
 /// Whether pages of any origin may call at a path, though callers are not authenticated.
 pub type Open = fn(&App, &str) -> bool;
 
-/// Refuses pages of other sites if callers are not authenticated: any program on this machine may call, and so could
+/// Refuses pages of other sites if the caller is not authenticated: any program on this machine may call, and so could
 /// every page in its browser. `open` returns whether a path is for all pages.
 pub(crate) async fn check(State((app, open)): State<(App, Open)>, request: Request, next: Next) -> Response {
-    if !app.gate.is_shut()
+    if app.gate.answers_strangers(request.headers())
         && !open(&app, request.uri().path())
         && let Err(error) = app.origins.check(request.headers())
     {

@@ -139,6 +139,16 @@ impl Gate {
         !matches!(self.0, Credentials::Open)
     }
 
+    /// Whether a request with `headers` is answered though nobody knows who makes it: on a host without a token.
+    #[must_use]
+    pub fn answers_strangers(&self, headers: &HeaderMap) -> bool {
+        match &self.0 {
+            Credentials::Open => true,
+            Credentials::Clients(_) => !headers.contains_key(AUTHORIZATION),
+            Credentials::Tokens(_) => false,
+        }
+    }
+
     /// The clients that a host knows by tokens of their own, with the time since when; none elsewhere.
     #[must_use]
     pub fn clients(&self) -> Vec<(String, Timestamp)> {

@@ -29,6 +29,8 @@ async fn a_task_changes_where_it_stands_and_as_it_is_written() {
         answer["new_state"],
         json!({ "status": "done", "description": "Water the plants #green", "due": "2026-02-01", "done": "2026-01-30", "priority": "high", "tags": ["green"] })
     );
+    let stale = json!({ "path": "a.md", "line": 3, "set": { "status": "todo" }, "if_match": "0".repeat(64) });
+    tools.bad("update_task", stale, "note_changed").await;
     let unchanged = tools.good("update_task", json!({ "path": "a.md", "line": 3 })).await;
     assert_eq!(unchanged["content_hash"], answer["content_hash"]);
 }

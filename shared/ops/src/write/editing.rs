@@ -46,7 +46,7 @@ pub async fn edit_or_create<T: Send + 'static>(
     path: &VaultPath,
     edit: impl Fn(Option<&str>) -> Result<(String, T), Error> + Sync,
 ) -> Result<Answer<Edited<T>>, Error> {
-    edit_if_confirmed(context, operation, path, edit, |_| false).await
+    changed(context, operation, path, &Condition::Any, edit, |_| false).await
 }
 
 /// Like [`edit`], but a person must confirm it if the edit's own result requires that.
@@ -60,7 +60,8 @@ pub async fn edit_if_confirmed<T: Send + 'static>(
     changed(context, operation, path, &Condition::Any, edit, is_to_be_confirmed).await
 }
 
-async fn changed<T: Send + 'static>(
+/// Like [`edit_if_confirmed`], of a version that `condition` names.
+pub async fn changed<T: Send + 'static>(
     context: &Context<'_>,
     operation: &Info,
     path: &VaultPath,

@@ -120,10 +120,19 @@ fn by_parents(name: &str) -> Target {
     Target::Heading(name.split(" > ").map(|part| part.trim().to_owned()).collect())
 }
 
+/// What a heading is called, that may be written with its signs: `## #tag` is called `#tag`. Of what is no heading so, as `##Name`, all signs go unless a
+/// heading is called so.
+pub(crate) fn called<'a>(note: &str, written: &'a str) -> &'a str {
+    let written = written.trim();
+    let rest = written.trim_start_matches('#');
+    let is_heading = (1..=6).contains(&(written.len() - rest.len())) && rest.starts_with([' ', '\t']);
+    if !is_heading && !lines_of(note, written).is_empty() { written } else { rest.trim() }
+}
+
 /// The heading called `name`, where one text names it: as it is written, or else in another case, or by its parents. It may be missing, or one of
 /// several.
 pub(crate) fn heading_called(note: &str, name: &str) -> Target {
-    let name = name.trim_start_matches('#').trim();
+    let name = called(note, name);
     match lines_of(note, name).as_slice() {
         [] => by_parents(name),
         [line] => Target::HeadingLine(*line),
@@ -133,7 +142,7 @@ pub(crate) fn heading_called(note: &str, name: &str) -> Target {
 
 /// The heading called `name`: as it is written, or else in another case, or by its parents.
 fn named(note: &str, name: &str, occurrence: Option<usize>) -> Result<Target, Error> {
-    let name = name.trim_start_matches('#').trim();
+    let name = called(note, name);
     match (lines_of(note, name).as_slice(), occurrence) {
         ([], _) => Ok(by_parents(name)),
         ([line], None) => Ok(Target::HeadingLine(*line)),
@@ -159,7 +168,9 @@ fn named(note: &str, name: &str, occurrence: Option<usize>) -> Result<Target, Er
 /// The text above the first heading of `note`.
 fn preamble(note: &str) -> Part {
     let parsed = atlas_vault::parse(note);
-    let start = parsed.frontmatter.as_ref().map_or(0, |frontmatter| frontmatter.body_start);
+    // After a byte-order mark.
+    let first = note.strip_prefix('\u{feff}').map_or(0, |rest| note.len() - rest.len());
+    let start = parsed.frontmatter.as_ref().map_or(first, |frontmatter| frontmatter.body_start);
     let end = parsed.headings.first().map_or(note.len(), |heading| heading.offset);
     let heading = parsed.headings.first().map(|heading| Target::HeadingLine(heading.line.saturating_add(1)));
     let text = note.get(start..end).unwrap_or_default();

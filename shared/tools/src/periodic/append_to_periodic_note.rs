@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Period, PeriodicDay, PeriodicNote};
-use crate::notes::anchor::heading_called;
+use crate::notes::anchor::{called, heading_called};
 
 /// Adds text at the end of the daily, weekly, monthly, quarterly or yearly note of a day, or of one of its sections,
 /// and creates the note first if it is missing.
@@ -112,8 +112,8 @@ fn appended(text: &str, arguments: &Arguments) -> Result<String, Error> {
         }
         return editing::apply(text, &[Edit::Append { text: ended(content) }], "content");
     };
-    let name = heading.as_str().trim_start_matches('#').trim();
-    let target = heading_called(text, name);
+    let name = called(text, heading.as_str());
+    let target = heading_called(text, heading.as_str());
     match apply(text, &[Edit::AppendToSection { target, text: ended(content) }], MAX_NOTE_BYTES) {
         Ok(after) => Ok(after),
         Err(EditError::Refused { problem, .. }) if matches!(*problem, Problem::HeadingMissing { .. }) => {

@@ -1,11 +1,13 @@
 //! `update_task`: changes one task of a note in place.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{Bounded, Given, Text, WritePath, invalid_input};
+use atlas_ops::arguments::{Bounded, Given, Text, Versions, WritePath, invalid_input};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::notes;
 use atlas_ops::write::editing;
+use atlas_ops::write::precondition::Condition;
 use atlas_vault::VaultPath;
 use atlas_vault::edit::change_task;
 use atlas_vault::task::{Change, Field, Priority, Status};
@@ -36,6 +38,9 @@ pub struct Arguments {
     /// The changes; other fields stay.
     #[serde(default)]
     set: Set,
+    /// The version in which the task is on that line. If the note changed since, another task may be.
+    #[serde(default)]
+    if_match: Given<Versions>,
 }
 
 /// Changes of a task. Null removes a date, priority or rule.
@@ -130,6 +135,7 @@ impl Operation for UpdateTask {
         // The result contains the task before.
         scopes: &[Scope::ReadVault, Scope::WriteVault],
         tags: &["tasks", "notes"],
+        aliases: &[Alias::Name("prev_hash", "if_match")],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;
@@ -143,6 +149,7 @@ impl Operation for UpdateTask {
         let path: VaultPath = arguments.path.clone().into();
         let line = arguments.line.get();
         let change = arguments.set.change()?;
+        let condition = Condition::of_existing(arguments.if_match.as_ref())?;
         let today = jiff::tz::TimeZone::UTC.to_datetime(context.now).date();
         let changed = |text: Option<&str>| {
             let text = text.ok_or_else(|| notes::missing(path.as_str()))?;
@@ -154,7 +161,7 @@ impl Operation for UpdateTask {
         };
         let reopens = |states: &[TaskState; 2]| reopens(states, today);
         let Answer { value: edited, generation } =
-            editing::edit_if_confirmed(context, &Self::INFO, &path, changed, reopens).await?;
+            editing::changed(context, &Self::INFO, &path, &condition, changed, reopens).await?;
         let [prev_state, new_state] = edited.told;
         let value = Output {
             path: path.as_str().to_owned(),

@@ -201,6 +201,8 @@ fn a_note_of_any_form_is_shown_soon() {
         "![[",
         "==",
         "#a ",
+        "#\n",
+        "# a\n",
         "[!x]\n> ",
         "`",
         "*_",

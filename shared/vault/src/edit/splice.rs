@@ -50,13 +50,16 @@ pub(super) fn insert(text: &str, at: usize, added: &str) -> String {
     out
 }
 
-/// `text` with the lines in `range` replaced by `new`. The range ends before the last line break. An empty `new` removes the lines.
+/// `text` with the lines in `range` replaced by `new`. The range ends before the last line break. An empty `new` removes the lines. A line that would
+/// become part of the heading below it gets a blank one after it.
 pub(super) fn replace(text: &str, range: Range<usize>, new: &str) -> String {
     let end = if new.is_empty() { next_line(text, range.end) } else { range.end };
     let (before, after) = (text.get(..range.start).unwrap_or_default(), text.get(end..).unwrap_or_default());
     let new = fit(text, new);
     let new = new.strip_suffix("\r\n").or_else(|| new.strip_suffix('\n')).unwrap_or(&new);
-    [before, new, after].concat()
+    let is_joined = !last_line(new).trim().is_empty() && joins_heading(text, next_line(text, range.end));
+    let gap = if is_joined { line_break(text).unwrap_or("\n") } else { "" };
+    [before, new, gap, after].concat()
 }
 
 /// The start of the text, after a byte-order mark.

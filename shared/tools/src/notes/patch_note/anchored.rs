@@ -77,11 +77,15 @@ mod tests {
         "---\na: 1\n---\nabove\n\n# One\n\nof one\n\n## Sub\n\nof sub one ^b\n\n# two\n\n## Sub\n\nof sub two\n";
 
     fn changed(operation: Value, anchor: Value, content: &str) -> Result<String, String> {
+        changed_in(NOTE, operation, anchor, content)
+    }
+
+    fn changed_in(note: &str, operation: Value, anchor: Value, content: &str) -> Result<String, String> {
         let anchor: Anchor = serde_json::from_value(anchor).unwrap();
         let operation: PartOperation = serde_json::from_value(operation).unwrap();
         let (old, new) = content.split_once("=>").map(|(old, new)| (old.to_owned(), new.to_owned())).unzip();
         let change = Change { operation, anchor, content: Some(content.to_owned()), old, new };
-        change.made_in(NOTE).map_err(|error| error.message)
+        change.made_in(note).map_err(|error| error.message)
     }
 
     #[test]
@@ -103,6 +107,27 @@ mod tests {
         ] {
             let expected = NOTE.replacen(there, becomes, 1);
             assert_eq!(changed(json!(operation), anchor.clone(), content), Ok(expected), "{operation} {anchor}");
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_text_above_the_first_heading() {
+        for operation in ["replace", "append", "prepend"] {
+            let anchor = json!({ "type": "frontmatter" });
+            let changed = changed_in("\u{feff}# Title\n\ntext\n", json!(operation), anchor, "Intro");
+            assert_eq!(changed.as_deref(), Ok("\u{feff}Intro\n# Title\n\ntext\n"), "{operation}");
+        }
+    }
+
+    #[test]
+    fn a_heading_that_begins_with_a_tag_is_named_with_or_without_its_signs() {
+        let note = "# #todo\n\nx\n\n# todo\n\ny\n";
+        for (name, expected) in
+            [("#todo", "x\nz"), ("# #todo", "x\nz"), ("todo", "y\nz"), ("# todo", "y\nz"), ("##todo", "y\nz")]
+        {
+            let anchor = json!({ "type": "heading", "heading": name });
+            let changed = changed_in(note, json!("append"), anchor, "z").unwrap();
+            assert!(changed.contains(expected), "{name}: {changed}");
         }
     }
 

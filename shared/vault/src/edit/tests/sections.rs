@@ -56,6 +56,8 @@ fn an_empty_section_is_filled() {
     assert_eq!(fill("# A\n# B\n"), "# A\nnew\n# B\n");
     assert_eq!(fill("# A\n\n# B\n"), "# A\nnew\n\n# B\n");
     assert_eq!(fill("A\n===\nB\n===\n"), "A\n===\nnew\n\nB\n===\n");
+    assert_eq!(fill("# A\nold\n\nB\n===\n"), "# A\nnew\n\nB\n===\n");
+    assert_eq!(fill("# A\n## Sub\nB\n===\nbody\n"), "# A\nnew\n\nB\n===\nbody\n");
 }
 
 #[test]
