@@ -303,7 +303,9 @@ mod tests {
         ] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
+        let shown = show("@@ -0,0 +1,2 @@\n+# New\n+x\n", View::Rendered, 100).into_string();
+        assert!(shown.contains("New</h1>") && !shown.contains("Before"), "{shown}");
         let shown = show("@@ -0,0 +1,2 @@\n+<script>alert(1)</script>\n+x\n", View::Rendered, 100).into_string();
-        assert!(!shown.contains("<script") && !shown.contains("Before"), "{shown}");
+        assert!(shown.contains("&lt;script&gt;") && !shown.contains("<script"), "{shown}");
     }
 }

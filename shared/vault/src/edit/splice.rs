@@ -57,7 +57,7 @@ pub(super) fn replace(text: &str, range: Range<usize>, new: &str) -> String {
     let (before, after) = (text.get(..range.start).unwrap_or_default(), text.get(end..).unwrap_or_default());
     let new = fit(text, new);
     let new = new.strip_suffix("\r\n").or_else(|| new.strip_suffix('\n')).unwrap_or(&new);
-    let is_joined = !last_line(new).trim().is_empty() && joins_heading(text, next_line(text, range.end));
+    let is_joined = !last_line(new).trim().is_empty() && is_underlined_heading(text, next_line(text, range.end));
     let gap = if is_joined { line_break(text).unwrap_or("\n") } else { "" };
     [before, new, gap, after].concat()
 }
@@ -91,10 +91,15 @@ fn joins_heading(text: &str, at: usize) -> bool {
         return false;
     }
     let underline = |mark: u8| line.bytes().all(|byte| byte == mark);
-    underline(b'=')
-        || underline(b'-')
-        || may_be_underlined(text, at)
-            && parse(text).headings.iter().any(|heading| line_start(text, heading.offset) == at)
+    underline(b'=') || underline(b'-') || is_underlined_heading(text, at)
+}
+
+/// Whether an underlined heading begins at `at`.
+fn is_underlined_heading(text: &str, at: usize) -> bool {
+    let is_signed = text.get(at..).is_some_and(|rest| rest.trim_start_matches(' ').starts_with('#'));
+    !is_signed
+        && may_be_underlined(text, at)
+        && parse(text).headings.iter().any(|heading| line_start(text, heading.offset) == at)
 }
 
 /// Whether a line between `at` and the next blank line may be an underline. This cheap check spares most notes a parse.
