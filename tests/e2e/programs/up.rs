@@ -211,6 +211,14 @@ fn a_client_whose_token_is_revoked_is_refused_at_its_next_request() {
     let other = String::from_utf8(other.stdout).unwrap().trim().to_owned();
     let up = Up { token: other, ..up };
     assert_eq!(up.write("inbox/two.md", "x"), 201);
+    // A page of another site may not ask for what anybody at the host may read.
+    let asked = |origin: &str| {
+        let body = "{\"arguments\":{\"term\":\"tide\"}}";
+        let address = format!("{}/bridge/v1/tools/find/call", up.url);
+        let origin = format!("origin: {origin}");
+        curl(&[&address, "-H", &origin, "-H", "content-type: text/plain", "-d", body]).unwrap().0
+    };
+    assert_eq!((asked("https://elsewhere.example"), asked(&up.url)), (403, 200));
 }
 
 #[test]
