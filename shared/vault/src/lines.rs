@@ -37,6 +37,12 @@ pub(crate) fn spliced(text: &str, mut edits: Vec<(Range<usize>, String)>) -> Str
     out
 }
 
+/// The start of the line that contains `offset`.
+pub(crate) fn line_start(text: &str, offset: usize) -> usize {
+    let before = text.as_bytes().get(..offset).unwrap_or_default();
+    memchr::memrchr2(b'\n', b'\r', before).map_or(0, |at| at + 1)
+}
+
 /// The end of the line that contains the byte at `offset`, without its break.
 pub(crate) fn line_end(text: &str, offset: usize) -> usize {
     let rest = text.as_bytes().get(offset..).unwrap_or_default();

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::error::Problem;
-use crate::lines::{line_end, next_line};
-use crate::yaml::tree::{self, Kind, line_start};
+use crate::lines::{line_end, line_start, next_line};
+use crate::yaml::tree::{self, Kind};
 
 /// One property at the frontmatter's top level. Offsets count from the start of the YAML.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,9 +1,11 @@
 //! Where a capture goes in a note.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::frontmatter;
-use crate::lines::{line_end, next_line};
+use crate::lines::{line_end, line_start, next_line};
+use crate::note::parse;
 
 /// Where a capture goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +77,10 @@ fn find(text: &str, target: &str) -> Option<Range<usize>> {
 /// Where the section of a line ends: that of a heading before the next one, that of another line before the next heading or empty line.
 /// Empty lines at its end do not belong to it.
 fn section_end(text: &str, line: Range<usize>, with_subsections: bool) -> usize {
-    let own = level(text.get(line.clone()).unwrap_or_default());
+    // What looks like a heading in code is none.
+    let headings: HashMap<usize, u8> =
+        parse(text).headings.iter().map(|heading| (line_start(text, heading.offset), heading.level)).collect();
+    let own = headings.get(&line.start).copied();
     let mut end = next_line(text, line.end);
     let mut at = end;
     while at < text.len() {
@@ -83,7 +88,7 @@ fn section_end(text: &str, line: Range<usize>, with_subsections: bool) -> usize 
         let next = next_line(text, after);
         let here = text.get(at..after).unwrap_or_default();
         let is_blank = here.trim().is_empty();
-        let is_over = match (own, level(here)) {
+        let is_over = match (own, headings.get(&at).copied()) {
             (None, None) => is_blank,
             (None, Some(_)) => true,
             (Some(own), Some(level)) => !with_subsections || level <= own,
@@ -98,12 +103,4 @@ fn section_end(text: &str, line: Range<usize>, with_subsections: bool) -> usize 
         at = next;
     }
     end
-}
-
-/// The level of a heading.
-fn level(line: &str) -> Option<usize> {
-    let level = line.bytes().take_while(|byte| *byte == b'#').count();
-    let is_heading = (1..=6).contains(&level)
-        && line.get(level..).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']));
-    is_heading.then_some(level)
 }

@@ -140,6 +140,9 @@ fn a_capture_goes_where_the_choice_says() {
         }
     }
     assert_eq!(insert(NOTE, "x", after("## None", false, false, None)), None);
+    let code = "## Log\n```sh\n# build\nmake\n```\n- old\n\n# End\n";
+    let expected = code.replace("- old\n", "- old\n- new\n");
+    assert_eq!(insert(code, "- new", after("## Log", true, true, None)), Some(expected));
     assert_eq!(insert("", "x", InsertAt::Bottom).as_deref(), Some("x\n"));
     assert_eq!(insert("a", "x", InsertAt::Bottom).as_deref(), Some("a\nx\n"));
     assert_eq!(insert("a\r\nb", "x", after("b", true, false, None)).as_deref(), Some("a\r\nb\r\nx\r\n"));

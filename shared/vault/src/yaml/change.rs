@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::tree::{self, Entry, Item, Kind, Node, line_start};
+use super::tree::{self, Entry, Item, Kind, Node};
 use super::{MAX_DEPTH, YamlError, read, write};
-use crate::lines::{line_end, next_line, spliced};
+use crate::lines::{line_end, line_start, next_line, spliced};
 
 /// Why a text cannot get a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

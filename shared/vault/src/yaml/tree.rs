@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use granit_parser::{Event, Parser, ScanError, StructureStyle};
 
-use crate::lines::line_end;
+use crate::lines::{line_end, line_start};
 
 /// A value and its place.
 #[derive(Debug)]
@@ -208,10 +208,4 @@ fn next_hyphen(yaml: &str, start: usize, last: &Item) -> Option<usize> {
         }
     }
     None
-}
-
-/// The start of the line that contains `offset`.
-pub(crate) fn line_start(text: &str, offset: usize) -> usize {
-    let before = text.as_bytes().get(..offset).unwrap_or_default();
-    memchr::memrchr2(b'\n', b'\r', before).map_or(0, |at| at + 1)
 }
