@@ -144,10 +144,10 @@ impl Folder {
         Some(Stamp::of(&metadata))
     }
 
-    /// The file at `path`, a path of the vault, as the folder spells it: in NFC as it is, or decomposed (NFD), in its name, its folder or both.
+    /// The vault's `path` as the folder spells it, if something is there: in NFC, or decomposed (NFD) in its name, its folder or both. The last part
+    /// may be a symbolic link.
     pub fn spelt(&self, path: &str) -> Option<String> {
-        let is_file = |path: &str| self.dir.symlink_metadata(path).is_ok_and(|metadata| metadata.is_file());
-        spellings(path).into_iter().find(|spelling| is_file(spelling))
+        spellings(path).into_iter().find(|spelling| self.dir.symlink_metadata(spelling).is_ok())
     }
 
     /// Whether a folder is at `path`.

@@ -156,9 +156,12 @@ async fn the_newest_text_stays_however_the_folder_spells_its_name_and_where_ther
     home.write("keys/cafe\u{301}.md", "halyard-42\n");
     home.sync();
     home.write("keys/cafe\u{301}.md", "elsewhere\n");
+    std::os::unix::fs::symlink("boats.md", home.place.path("notes/linked.md")).unwrap();
     home.sync();
     let path = "keys/caf\u{e9}.md";
-    home.purge(path);
+    for path in [path, "linked.md"] {
+        assert_eq!(home.purge(path)["removed"], serde_json::json!([]), "{path}");
+    }
     let (store, vault) = (home.said("store"), home.said("vault"));
     let away = Place::new();
     let options = ["purge", path, "--confirm", path, "--store", &store, "--vault", &vault, "--json"];

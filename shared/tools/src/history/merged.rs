@@ -1,5 +1,5 @@
-//! The folder's versions that merges had set aside, and that an undo of these merges brings back: as conflict copies beside their files. Else they would be
-//! nowhere, since the next sync writes what the undo restores over the merge.
+//! An undone merge brings back the folder's version that the sync had set aside for it, as a conflict copy beside its file. Without the copy that version
+//! would be lost from the vault: the next sync writes the restored text over the merge.
 
 use std::sync::Arc;
 

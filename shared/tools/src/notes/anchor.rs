@@ -120,8 +120,8 @@ fn by_parents(name: &str) -> Target {
     Target::Heading(name.split(" > ").map(|part| part.trim().to_owned()).collect())
 }
 
-/// What a heading is called, that may be written with its signs: `## #tag` is called `#tag`. Of what is no heading so, as `##Name`, all signs go unless a
-/// heading is called so.
+/// The name of a heading, which may be written with its signs: `## #tag` is the heading `#tag`. Signs without a space after them go too (`##Name`),
+/// unless a heading of `note` has just this name.
 pub(crate) fn called<'a>(note: &str, written: &'a str) -> &'a str {
     let written = written.trim();
     let rest = written.trim_start_matches('#');
