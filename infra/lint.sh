@@ -9,10 +9,23 @@ cfn-lint --non-zero-exit-code warning infra/template.yaml
 sam validate --lint --template infra/template.yaml
 hadolint localstack/Containerfile
 
+# SAM reads the parameters of a deployment as they are.
+parameters=$(mktemp --suffix=.yaml)
+trap 'rm -f "$parameters"' EXIT
+env -i PATH="$PATH" ATLAS_JWKS='{"keys": [{"kty": "OKP"}]}' OAUTH_KEYS=$'{\n "signing": "a b"\n}' CONFIG_KEY= infra/parameters.py >"$parameters"
+python - "$parameters" <<'PYTHON'
+import sys
+
+from samcli.cli.types import CfnParameterOverridesType
+
+read = CfnParameterOverridesType().convert([f"file://{sys.argv[1]}"], None, None)
+assert read == {"ConfigKey": "", "Jwks": '{"keys": [{"kty": "OKP"}]}', "OauthKeys": '{\n "signing": "a b"\n}'}, read
+PYTHON
+
 # The packages for agents' clients: the plugin as it stands, and what is made of a binary.
 infra/agents/pack.py --check
 made=$(mktemp -d)
-trap 'rm -rf "$made"' EXIT
+trap 'rm -rf "$made" "$parameters"' EXIT
 cp -R .claude-plugin infra/agents "$made"
 sed 's|"source": "./infra/agents/|"source": "./agents/|' .claude-plugin/marketplace.json >"$made/.claude-plugin/marketplace.json"
 infra/agents/pack.py /bin/true x86_64-unknown-linux-gnu "$made" >/dev/null
@@ -21,7 +34,7 @@ skillsaw lint --strict "$made"
 # The units, where the system has what reads them; the program that they start need not be installed.
 if command -v systemd-analyze >/dev/null; then
   units=$(mktemp -d)
-  trap 'rm -rf "$units" "$made"' EXIT
+  trap 'rm -rf "$units" "$made" "$parameters"' EXIT
   for unit in infra/*.service infra/*.timer; do
     sed 's|^ExecStart=/usr/local/bin/atlas|ExecStart=/bin/true|' "$unit" >"$units/${unit##*/}"
   done

@@ -44,16 +44,16 @@ Template.add_multi_constructor("!", function)
 
 
 def resolved(value, known):
-    """The value without functions: references are looked up."""
+    """The value without functions: references are looked up, as text, which SAM makes of them."""
     match value:
         case dict():
             return {name: resolved(inner, known) for name, inner in value.items()}
         case list():
             return [resolved(inner, known) for inner in value]
         case ("Sub", text):
-            return re.sub(r"\$\{(\w+)\}", lambda found: known[found[1]], text)
+            return re.sub(r"\$\{(\w+)\}", lambda found: str(known[found[1]]), text)
         case ("Ref" | "GetAtt", name):
-            return known[name]
+            return str(known[name])
     return value
 
 
