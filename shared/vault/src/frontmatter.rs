@@ -1,12 +1,13 @@
 //! The YAML block at the start of a note, and its properties.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use serde_json::{Map, Value};
 
 use crate::lines::{Lines, line_end, next_line};
 use crate::note::parts::{Frontmatter, FrontmatterError, Link, MAX_ITEMS, Tag};
+use crate::string_text::StringText;
+use crate::yaml::scalars::{self, Scalar};
 use crate::{tag, wikilink, yaml};
 
 /// Longest YAML that is read, in bytes.
@@ -134,29 +135,29 @@ pub(crate) fn tags(properties: &Map<String, Value>) -> Vec<Tag> {
         .collect()
 }
 
-/// The wikilinks in the properties' strings. YAML reads a wikilink without quotes as a list, so that one is not a link.
-pub(crate) fn links(
-    text: &str,
-    frontmatter: &Frontmatter,
-    properties: &Map<String, Value>,
-    lines: &Lines,
-) -> Vec<Link> {
-    let yaml = text.get(frontmatter.range.clone()).unwrap_or_default();
-    let mut written = wikilink::all(yaml).peekable();
-    if written.peek().is_none() {
+/// The wikilinks in the properties' strings, but not in their names. YAML reads a wikilink without quotes as a list, so that one is not a link.
+pub(crate) fn links(text: &str, frontmatter: &Frontmatter, lines: &Lines) -> Vec<Link> {
+    let yaml = text.get(frontmatter.range.clone()).unwrap_or_default().as_bytes();
+    // An escape may hide the brackets.
+    let may_have = || memchr::memmem::find(yaml, b"[[").is_some() || memchr::memchr(b'\\', yaml).is_some();
+    if frontmatter.properties.is_err() || !may_have() {
         return Vec::new();
     }
-    let mut meant = HashSet::new();
-    properties.values().for_each(|value| collect_wikilinks(value, &mut meant));
-    written
-        .filter(|found| yaml.get(found.range.clone()).is_some_and(|link| meant.contains(link)))
-        .filter_map(|found| {
-            let range = found.range.start + frontmatter.range.start..found.range.end + frontmatter.range.start;
-            let line = lines.at(range.start);
-            found.link(yaml, range, line)
-        })
-        .take(MAX_ITEMS)
-        .collect()
+    let values = scalars::values(text, &frontmatter.range).filter(|value| value.text.contains("[["));
+    values.flat_map(|value| links_of(value, text, lines)).take(MAX_ITEMS).collect()
+}
+
+fn links_of(value: Scalar<'_>, text: &str, lines: &Lines) -> Vec<Link> {
+    let notation = value.notation;
+    let Some(string) = StringText::located(value.text.into_owned(), text, &value.range, notation) else {
+        return Vec::new();
+    };
+    let links = wikilink::all(&string.text).filter_map(|found| found.link(&string.text, found.range.clone(), 0));
+    let written = links.map(|link| {
+        let range = string.written(&link.range);
+        Link { destination: string.written(&link.destination), line: lines.at(range.start), range, notation, ..link }
+    });
+    written.collect()
 }
 
 /// The wikilinks in the strings of a file that is all YAML.
@@ -165,17 +166,5 @@ pub(crate) fn links_of_yaml(text: &str) -> Vec<Link> {
     let range = 0..text.len();
     let properties = properties(text, &range, &lines);
     let frontmatter = Frontmatter { range, body_start: text.len(), properties };
-    match &frontmatter.properties {
-        Ok(properties) => links(text, &frontmatter, properties, &lines),
-        Err(_) => Vec::new(),
-    }
-}
-
-fn collect_wikilinks<'a>(value: &'a Value, into: &mut HashSet<&'a str>) {
-    match value {
-        Value::String(text) => into.extend(wikilink::all(text).filter_map(|found| text.get(found.range))),
-        Value::Array(entries) => entries.iter().for_each(|entry| collect_wikilinks(entry, into)),
-        Value::Object(entries) => entries.values().for_each(|entry| collect_wikilinks(entry, into)),
-        _ => {}
-    }
+    links(text, &frontmatter, &lines)
 }

@@ -9,7 +9,7 @@ use percent_encoding::percent_decode_str;
 
 use crate::lines::run_length;
 use crate::markdown::{Blocks, MarkdownLink, Skip};
-use crate::note::parts::{BlockId, Link, LinkKind, MAX_ITEMS, Note, Tag, has_scheme};
+use crate::note::parts::{BlockId, Link, LinkKind, MAX_ITEMS, Notation, Note, Tag, has_scheme};
 use crate::note::source::Source;
 use crate::{block_id, tag, wikilink};
 
@@ -198,6 +198,7 @@ fn markdown_link(source: &Source<'_>, link: &MarkdownLink) -> Option<Link> {
         range: source.range(&link.range),
         destination: source.range(&link.written),
         line: source.line(link.range.start),
+        notation: Notation::Plain,
     })
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use serde_json::ser::PrettyFormatter;
 use serde_json::value::RawValue;
 
-pub(crate) use string::{StringText, escaped, escaped_to_ascii};
+pub(crate) use string::{escaped, escaped_to_ascii};
 
 /// Most members of an object, and most elements of an array.
 pub const MAX_ITEMS: usize = 100_000;

@@ -64,6 +64,7 @@ pub mod quickadd;
 pub mod relink;
 pub mod remove_links;
 pub mod resolve;
+mod string_text;
 pub mod symbol;
 pub mod table;
 mod tag;
@@ -75,7 +76,9 @@ pub mod yaml;
 
 pub use fold::{fold, fold_bytes_into, fold_char, fold_into};
 pub use links::links;
-pub use note::{BlockId, Frontmatter, FrontmatterError, Heading, Item, Link, LinkKind, Note, Tag, Task, anchor, parse};
+pub use note::{
+    BlockId, Frontmatter, FrontmatterError, Heading, Item, Link, LinkKind, Notation, Note, Tag, Task, anchor, parse,
+};
 pub use path::{PathError, VaultPath};
 pub use tag::tag_name;
 pub use words::words;

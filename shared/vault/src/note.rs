@@ -30,7 +30,7 @@ pub fn parse(text: &str) -> Note {
     {
         note.aliases = frontmatter::aliases(properties);
         note.tags = frontmatter::tags(properties);
-        note.links = frontmatter::links(text, frontmatter, properties, &lines);
+        note.links = frontmatter::links(text, frontmatter, &lines);
     }
     let body_start = note.frontmatter.as_ref().map_or(start, |frontmatter| frontmatter.body_start);
     let body_end = text.floor_char_boundary(body_start.saturating_add(MAX_BODY_BYTES));

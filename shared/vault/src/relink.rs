@@ -118,7 +118,8 @@ pub fn written_names(path: &VaultPath) -> BTreeSet<String> {
         written.insert(name.replace(' ', "%20"));
         written.insert(name.replace('(', "\\(").replace(')', "\\)"));
         written.insert(name.replace('&', "&amp;"));
-        // In canvases.
+        // In properties and canvases.
+        written.insert(name.replace('\'', "''"));
         written.insert(escaped(&name));
         written.insert(escaped_to_ascii(&name));
         written.insert(name);
@@ -338,7 +339,7 @@ fn edit(text: &str, link: &Link, target: &str) -> Option<(Range<usize>, String)>
     let written = text.get(link.destination.clone()).filter(|written| !written.is_empty())?;
     let old = written.split_once('#').map_or(written, |(old, _)| old).trim_end();
     if matches!(link.kind, LinkKind::Wikilink | LinkKind::Embed) {
-        return is_writable(target).then(|| (start..start + old.len(), target.to_owned()));
+        return is_writable(target).then(|| (start..start + old.len(), link.notation.escaped(target)));
     }
     if has_scheme(target) {
         return None;

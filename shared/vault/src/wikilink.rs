@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::lines::{is_break, run_length};
-use crate::note::parts::{Link, LinkKind};
+use crate::note::parts::{Link, LinkKind, Notation};
 
 /// A wikilink found in a text.
 pub(crate) struct FoundWikilink {
@@ -39,6 +39,7 @@ impl FoundWikilink {
             range,
             destination: start..start + path.len(),
             line,
+            notation: Notation::Plain,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! YAML: read within limits, written in block style, and changed so that every byte stays that the change does not name.
 //!
 //! # Layout
-//! - `tree`: where each value stands; `write`: values as text; `change`: a text with another value
+//! - `tree`: where each value stands; `scalars`: the values that are texts; `write`: values as text; `change`: a text with another value
 
 use serde_json::Value;
 use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
@@ -10,6 +10,7 @@ pub use change::{ChangeError, with_value};
 pub use tree::Step;
 
 pub(crate) mod change;
+pub(crate) mod scalars;
 pub(crate) mod tree;
 pub(crate) mod write;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use atlas_mirror::{Hash, Snapshot};
 use atlas_vault::VaultPath;
-use atlas_vault::edit::with_frontmatter;
+use atlas_vault::edit::{Problem, set_properties};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -40,11 +40,28 @@ pub fn path(field: &str, text: &str) -> Result<VaultPath, Error> {
     WritePath::parse(text).map(VaultPath::from).map_err(invalid)
 }
 
-/// A new note's text: `content` after the properties, if any.
+/// A new note's text: `content` below the properties, if any. Those that it has itself stay, unless they are among these.
+///
+/// # Errors
+/// When the properties cannot be written, or not beside those that `content` has.
 pub fn with_properties(properties: Option<&Map<String, Value>>, content: &str) -> Result<String, Error> {
-    let Some(properties) = properties else { return Ok(content.to_owned()) };
-    with_frontmatter(properties, content).map_err(|problem| {
-        Error::bad_request(Reason::ValidationError, format!("frontmatter: {problem}")).with("field", "frontmatter")
+    let Some(properties) = properties.filter(|properties| !properties.is_empty()) else {
+        return Ok(content.to_owned());
+    };
+    set_properties(content, properties).map_err(|problem| {
+        let own = match &problem {
+            Problem::Frontmatter(error) => Some(error.to_string()),
+            Problem::FrontmatterStyle(style) => Some(format!("they are written with {style}")),
+            Problem::Entangled { names } => Some(format!("to set {names} would change others")),
+            _ => None,
+        };
+        let message = match own {
+            Some(cause) => format!(
+                "the properties at the start of content cannot be merged with these: {cause}; write all of them in one of the two"
+            ),
+            None => problem.to_string(),
+        };
+        Error::bad_request(Reason::ValidationError, format!("frontmatter: {message}")).with("field", "frontmatter")
     })
 }
 

@@ -75,10 +75,9 @@ pub(crate) async fn upsert(
     message: Option<&str>,
 ) -> Result<Answer<WriteResult>, Error> {
     let UpsertContent { content, properties } = new;
-    let created = writable::with_properties(properties, content)?;
     let decide = |found: Option<&Found>| {
         Ok(NoteUpdate::Text(match found {
-            None => created.clone().into_bytes(),
+            None => writable::with_properties(properties, content)?.into_bytes(),
             // Existing bytes stay, whatever they are.
             Some(found) => [&found.text[..], between(&found.text, content).as_bytes(), content.as_bytes()].concat(),
         }))

@@ -6,14 +6,14 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::entries::entries;
+use super::entries::{Entry, entries};
 use super::error::{Candidate, MAX_CANDIDATES, Problem, echo};
 use super::splice;
 use super::splice::text_start;
 use crate::frontmatter;
 use crate::lines::Lines;
 use crate::note::Frontmatter;
-use crate::yaml::change::replacement;
+use crate::yaml::change::{replacement, with_value_in};
 use crate::yaml::{MAX_DEPTH, write as yaml};
 
 /// Longest name of a new property, in bytes. YAML still accepts it as a key when escaping makes it six times as long.
@@ -67,8 +67,11 @@ pub(super) fn body_start(text: &str) -> usize {
     frontmatter(text).map_or(text_start(text), |frontmatter| frontmatter.body_start)
 }
 
-/// Sets each of `properties`.
-pub(super) fn set(text: &str, properties: &Map<String, Value>) -> Result<String, Problem> {
+/// `text` with each of `properties` set: in place where it has one of that name, else below the others. A text without frontmatter gets one.
+///
+/// # Errors
+/// When the frontmatter cannot be read or changed safely, or as [`with_frontmatter`].
+pub fn set(text: &str, properties: &Map<String, Value>) -> Result<String, Problem> {
     let Some(frontmatter) = frontmatter(text) else {
         return with_frontmatter(properties, text);
     };
@@ -85,22 +88,31 @@ pub(super) fn set(text: &str, properties: &Map<String, Value>) -> Result<String,
     let yaml = text.get(frontmatter.range.clone()).unwrap_or_default();
     let entries = entries(yaml)?;
     let line_break = splice::line_break(text).unwrap_or("\n");
+    let names: Vec<&str> = old.keys().chain(added.keys()).map(String::as_str).collect();
+    let names = echo(&names.join(", "));
+    expected.extend(old.clone());
+    let mut edited = match with_value_in(yaml, &Value::Object(expected.clone()), line_break) {
+        Ok(edited) => edited,
+        Err(_) => with_whole_values(yaml, &entries, &old, line_break),
+    };
+    let indent = entries.first().map_or(0, |entry| entry.key - entry.lines.start);
+    yaml::entries(&added, indent, line_break, &mut edited);
+    expected.extend(added);
+    verified(spliced(text, frontmatter.range, &edited), &expected, || Problem::Entangled { names: names.clone() })
+}
+
+/// `yaml` with the values of `new` in place of the old ones of the same name.
+fn with_whole_values(yaml: &str, entries: &[Entry], new: &Map<String, Value>, line_break: &str) -> String {
     let mut edited = String::new();
     let mut at = 0;
-    for (entry, value) in entries.iter().filter_map(|entry| Some((entry, old.get(&entry.name)?))) {
+    for (entry, value) in entries.iter().filter_map(|entry| Some((entry, new.get(&entry.name)?))) {
         edited.push_str(yaml.get(at..entry.value.start).unwrap_or_default());
         let column = entry.key - entry.lines.start;
         edited.push_str(&replacement(yaml, &entry.value, entry.lines.end, value, column, false, line_break));
         at = entry.lines.end;
     }
     edited.push_str(yaml.get(at..).unwrap_or_default());
-    let indent = entries.first().map_or(0, |entry| entry.key - entry.lines.start);
-    yaml::entries(&added, indent, line_break, &mut edited);
-
-    let names: Vec<&str> = old.keys().chain(added.keys()).map(String::as_str).collect();
-    let names = echo(&names.join(", "));
-    expected.extend(old.into_iter().chain(added));
-    verified(spliced(text, frontmatter.range, &edited), &expected, || Problem::Entangled { names: names.clone() })
+    edited
 }
 
 fn copied(properties: Vec<(&String, &Value)>) -> Map<String, Value> {

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::string_text::StringText;
 
 fn elements(text: &str) -> (JsonText<'_>, Span, Vec<Span>) {
     let json = JsonText::read(text).unwrap();

@@ -5,6 +5,7 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use crate::path::VaultPath;
+pub use crate::string_text::Notation;
 
 /// Most headings stored of a note; the same limit applies to links, tags, tasks and block ids.
 pub const MAX_ITEMS: usize = 100_000;
@@ -126,6 +127,8 @@ pub struct Link {
     pub destination: Range<usize>,
     /// The line that it begins on.
     pub line: u32,
+    /// How the string that it is in is written, if it is one of YAML.
+    pub notation: Notation,
 }
 
 impl Link {

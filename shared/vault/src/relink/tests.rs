@@ -41,6 +41,10 @@ fn a_link_is_rewritten_as_it_was_written() {
             "---\nup: \"[[Old note|x]]\" # y\nin: [\"[[Old note]]\"]\n---\n",
             "---\nup: \"[[New (1) é|x]]\" # y\nin: [\"[[New (1) é]]\"]\n---\n",
         ),
+        (
+            "---\nup: '[[Old note|it''s]]'\nin: \"[[\\x4fld\\u0020note#a|\\\"q\\\"]]\"\n---\n",
+            "---\nup: '[[New (1) é|it''s]]'\nin: \"[[New (1) é#a|\\\"q\\\"]]\"\n---\n",
+        ),
         ("> - [[Old note]]\r\n\r\n  [[Old note]]  ", "> - [[New (1) é]]\r\n\r\n  [[New (1) é]]  "),
         ("[![[Old note]]](Old%20note)", "[![[New (1) é]]](New%20%281%29%20é)"),
     ] {
@@ -48,6 +52,19 @@ fn a_link_is_rewritten_as_it_was_written() {
     }
     assert_eq!(relinked("[[../a/Old note]] [[../n]]", "x/n.md", &moved), "[[../b/New (1) é]] [[../n]]");
     assert_eq!(relink("[[Old note]] [x](Old%20note)", &path("n.md"), &moved).unwrap().unwrap().meant.len(), 2);
+}
+
+#[test]
+fn a_target_in_quotes_is_escaped_as_they_need() {
+    let moved = moved(&["Old.md", "n.md"], "Old.md", "it's a \"q\" b.md");
+    let text = "---\na: '[[Old]]'\nb: \"[[Old|x]]\"\nc: see [[Old]]\nd: |\n  [[Old]]\n---\n[[Old]]\n";
+    let expected = "---\na: '[[it''s a \"q\" b]]'\nb: \"[[it's a \\\"q\\\" b|x]]\"\nc: see [[it's a \"q\" b]]\n\
+        d: |\n  [[it's a \"q\" b]]\n---\n[[it's a \"q\" b]]\n";
+    assert_eq!(relinked(text, "n.md", &moved), expected);
+    assert_eq!(relinked("\u{FEFF}a: '[[Old]]'\n", "n.base", &moved), "\u{FEFF}a: '[[it''s a \"q\" b]]'\n");
+    let canvas = r#"{"nodes":[{"text":"---\na: \"[[Old]]\"\n---"}]}"#;
+    let expected = r#"{"nodes":[{"text":"---\na: \"[[it's a \\\"q\\\" b]]\"\n---"}]}"#;
+    assert_eq!(relinked(canvas, "n.canvas", &moved), expected);
 }
 
 #[test]
@@ -74,7 +91,7 @@ fn what_is_no_link_to_it_stays() {
         "```\n[[Old]]\n```",
         "[[Other]] [[Nowhere]] [[New]] [[#Old]] Old",
         "[x](https://example.org/Old.md) [[https://Old]]",
-        "---\nup: [[Old]]\n---\n",
+        "---\nup: [[Old]]\n\"[[Old]]\": \"`[[Other]]`\"\n---\n",
         "",
     ] {
         assert_eq!(relink(text, &path("n.md"), &moved), Ok(None), "{text:?}");
@@ -166,7 +183,7 @@ fn a_link_that_cannot_be_written_is_named() {
         ("\n[[Old]]", "[a].md"),
         // The backtick would end the code.
         ("`\n[[Old]]", "a`b.md"),
-        ("---\nup: '[[Old]]'\n---\n", "it's.md"),
+        ("---\nup: see [[Old]]\n---\n", "ab: c.md"),
     ] {
         let moved = moved(&["Old.md", "n.md"], "Old.md", to);
         let error = relink(text, &path("n.md"), &moved).unwrap_err();
@@ -187,6 +204,7 @@ fn written_names_are_those_that_links_have() {
     assert_eq!(of("a/my plan.md"), ["my plan", "my%20plan"]);
     assert_eq!(of("pic.png"), ["pic.png"]);
     assert_eq!(of("潮.md"), ["%E6%BD%AE", "\\u6f6e", "潮"]);
+    assert_eq!(of("it's.md"), ["it''s", "it's"]);
     let rare = of("R&D (é).md");
     for name in
         ["R&D (é)", "R&D%20(é)", "R&amp;D (é)", "R&D \\(é\\)", "R&D%20%28é%29", "R%26D%20(%C3%A9)", "R&D (e\u{301})"]

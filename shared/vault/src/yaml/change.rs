@@ -28,6 +28,11 @@ pub enum ChangeError {
 /// # Errors
 /// If the text is not YAML, or if the value cannot be written into it so that it is read back.
 pub fn with_value(text: &str, wanted: &Value) -> Result<String, ChangeError> {
+    with_value_in(text, wanted, if text.contains("\r\n") { "\r\n" } else { "\n" })
+}
+
+/// The same, with the line break of new lines.
+pub(crate) fn with_value_in(text: &str, wanted: &Value, line_break: &'static str) -> Result<String, ChangeError> {
     let text_start = if text.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 };
     let (mark, text) = text.split_at_checked(text_start).unwrap_or_default();
     let old = read(text)?;
@@ -37,7 +42,6 @@ pub fn with_value(text: &str, wanted: &Value) -> Result<String, ChangeError> {
     if !write::is_within(wanted, MAX_DEPTH) {
         return Err(ChangeError::Value(format!("it nests deeper than {MAX_DEPTH} levels")));
     }
-    let line_break = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let is_open = !text.is_empty() && !text.ends_with('\n');
     let whole = if is_open { format!("{text}{line_break}") } else { text.to_owned() };
     let mut change = Change { text: &whole, line_break, edits: Vec::new() };

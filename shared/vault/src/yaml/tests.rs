@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::string_text::StringText;
 
 /// A text with every kind of value, as people write them.
 const TEXT: &str = "\
@@ -207,6 +208,35 @@ fn between(choices: &mut impl Iterator<Item = u8>, indent: &str, out: &mut Strin
     }
 }
 
+/// Pieces of texts in any style.
+const PARTS: &[&str] = &[
+    "a",
+    "é",
+    "[[",
+    "]]",
+    " ",
+    "  ",
+    "\t",
+    "\n  ",
+    "\n   ",
+    " \n\n  ",
+    "\n",
+    "'",
+    "\\\"",
+    "\\\\",
+    "\\n",
+    "\\t",
+    "\\ ",
+    "\\\n  ",
+    "\\x62",
+    "\\u00e9",
+    "\\ud83d\\ude00",
+    "\\U000000e9",
+    "a#",
+    ": ",
+    "-",
+];
+
 proptest! {
     #[test]
     fn a_text_gets_any_value_and_is_read_back(
@@ -245,6 +275,35 @@ proptest! {
         let head = parts[at].split(&key).next().unwrap_or_default();
         let line = &changed[before.len()..changed.len() - after.len()];
         prop_assert!(line.strip_prefix(head).is_some_and(|rest| rest.starts_with(&format!("{key} {new}"))), "{}", changed);
+    }
+
+    #[test]
+    fn every_text_is_found_where_it_is_written(
+        parts in prop::collection::vec(prop::sample::select(PARTS), 0..30), style in 0..5_usize, crlf in any::<bool>(),
+    ) {
+        let inner = parts.concat();
+        let text = match style {
+            0 => format!("k: '{}'\n", inner.replace('\'', "''")),
+            1 => format!("k: \"{inner}\"\n"),
+            2 => format!("k: |\n  {inner}\n"),
+            3 => format!("- >-\n  {inner}\n"),
+            _ => format!("k: a{inner}\n"),
+        };
+        let text = if crlf { text.replace('\n', "\r\n") } else { text };
+        if read(&text).is_err() {
+            return Ok(());
+        }
+        for value in scalars::values(&text, &(0..text.len())) {
+            let meant = value.text.into_owned();
+            let string = StringText::located(meant.clone(), &text, &value.range, value.notation);
+            prop_assert!(string.is_some(), "{:?} {:?} {:?}", text, meant, value.range);
+            for (at, c) in meant.char_indices().filter(|(_, c)| c.is_alphanumeric()) {
+                let range = string.as_ref().unwrap().written(&(at..at + c.len_utf8()));
+                let written = &text[range];
+                let is_escape = matches!(written, "\\x62" | "\\u00e9" | "\\ud83d\\ude00" | "\\U000000e9");
+                prop_assert!(written == c.to_string() || is_escape, "{:?} {} {:?}", text, c, written);
+            }
+        }
     }
 
     #[test]

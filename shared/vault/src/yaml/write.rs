@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::json_text;
+
 /// Words that some YAML reader takes for another type than string when they are unquoted.
 const WORDS: &[&str] = &["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity"];
 
@@ -100,7 +102,12 @@ pub(crate) fn quoted(text: &str) -> String {
     if text.contains(['"', '\\']) && text.chars().all(is_printed) {
         return format!("'{}'", text.replace('\'', "''"));
     }
-    let json = Value::from(text).to_string();
+    format!("\"{}\"", escaped(text))
+}
+
+/// `text` as it stands between double quotes.
+pub(crate) fn escaped(text: &str) -> String {
+    let json = json_text::escaped(text);
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         let unprintable =

@@ -70,6 +70,18 @@ fn only_the_value_changes_and_its_comment_stays() {
 }
 
 #[test]
+fn the_parts_of_a_value_that_do_not_change_stay_as_they_are_written() {
+    let text = "---\nlist: [a, b] # cl\nnested:\n  a: 1 # n\n  b: 2\n  # c\nitems:\n  - x # i\n  - 'y'\n---\n";
+    let patch = json!({"list": ["a", "c"], "nested": {"a": 1, "b": 3}, "items": ["x", "y", "z"], "new": [1]});
+    let merge = json!({"op": "merge_properties", "properties": patch});
+    let expected =
+        text.replace("[a, b]", "[a, c]").replace("b: 2", "b: 3").replace("'y'\n", "'y'\n  - z\nnew:\n  - 1\n");
+    assert_eq!(edited(text, merge.clone()), expected);
+    let crlf = |text: &str| text.replace('\n', "\r\n");
+    assert_eq!(edited(&crlf(text), merge), crlf(&expected));
+}
+
+#[test]
 fn a_property_is_removed_with_its_value_and_nothing_else() {
     for (name, lines) in [
         ("title", "title:  'It''s'   # quoted\n"),
@@ -229,6 +241,8 @@ fn a_new_note_gets_its_properties_above_its_body() {
     let marked = with_frontmatter(json!({"a": 1}).as_object().unwrap(), "\u{FEFF}b").unwrap();
     assert_eq!(marked, "\u{FEFF}---\na: 1\n---\nb");
     assert_eq!(with_frontmatter(&Map::new(), "b").unwrap(), "b");
+    let own = set_properties("---\n# Mine.\na: 2\nb: 3\n---\nc", json!({"a": 1, "d": 4}).as_object().unwrap()).unwrap();
+    assert_eq!(own, "---\n# Mine.\na: 1\nb: 3\nd: 4\n---\nc");
 }
 
 #[test]

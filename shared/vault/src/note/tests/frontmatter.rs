@@ -148,4 +148,42 @@ fn wikilinks_in_properties_count_when_they_are_strings() {
     assert_eq!(places[0], (1, "[[A#b|c]]".to_owned()));
     assert_eq!(places[3], (5, "![[D]]".to_owned()));
     assert_eq!(links("---\na: \"[[A]]\"\nb: @\n---\n"), [] as [&str; 0]);
+    // A name and a list are no links, whatever else is.
+    let text = "---\n\"[[T]]\": [[T]]\nin: {'[[T]]': '[[T]]'}\n---\n";
+    assert_eq!((links(text).as_slice(), parse(text).links[0].range.start), (["T".to_owned()].as_slice(), 34));
+}
+
+#[test]
+fn wikilinks_in_properties_are_read_as_they_are_meant_and_found_as_they_are_written() {
+    for (yaml, meant, range, destination) in [
+        ("up: '[[A|it''s]]'", "A|it's", "[[A|it''s]]", "A"),
+        ("up: 'it''s [[it''s#x]] y'", "it's#x", "[[it''s#x]]", "it''s#x"),
+        (r#"up: "[[A|a \"q\" b]]""#, "A|a \"q\" b", r#"[[A|a \"q\" b]]"#, "A"),
+        (r#"up: "\ud83c\udf0a\U0001F30A [[\xe9|caf\u00e9]]""#, "é|café", r"[[\xe9|caf\u00e9]]", r"\xe9"),
+        (r#"up: "\x5b[A]\u005d\n""#, "A", r"\x5b[A]\u005d", "A"),
+        ("up: \"a \\\n  b [[\\\n\n\n\n A]]\\\n  \"", "", "", ""),
+        ("up: \"a \\\n  b [[\\\n  A b\\\n  ]]\\\n  \"", "A b", "[[\\\n  A b\\\n  ]]", "A b"),
+        ("up: \"x\n\n  y [[A \n  b]]\"", "A b", "[[A \n  b]]", "A \n  b"),
+        ("up: see\n  the [[A\n  b]]", "A b", "[[A\n  b]]", "A\n  b"),
+        ("up: &x !!str |2- # why\n\n   a\n  [[A]]\n\n# no\nx: *x", "A", "[[A]]", "A"),
+        ("up:\n- >+\n  é\n    [[B\n\n  \n  it's [[A\n  b]]\n\n", "A b", "[[A\n  b]]", "A\n  b"),
+        ("? up\n: [{a: '[[A|'']]'}]", "A|'", "[[A|'']]", "A"),
+    ] {
+        for text in [format!("---\n{yaml}\n---\n"), format!("\u{FEFF}---\n{yaml}\n---\n").replace('\n', "\r\n")] {
+            let crlf = |part: &str| if text.contains('\r') { part.replace('\n', "\r\n") } else { part.to_owned() };
+            let all = parse(&text).links;
+            let found: Vec<_> = all.iter().map(|link| [link.range.clone(), link.destination.clone()]).collect();
+            let found: Vec<_> =
+                found.into_iter().map(|[range, at]| [text[range].to_owned(), text[at].to_owned()]).collect();
+            if meant.is_empty() {
+                assert_eq!(found, [] as [[String; 2]; 0], "{text:?}");
+                continue;
+            }
+            assert_eq!(
+                (links(&text), found),
+                (vec![meant.to_owned()], vec![[crlf(range), crlf(destination)]]),
+                "{text:?}"
+            );
+        }
+    }
 }

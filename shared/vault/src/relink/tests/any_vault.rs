@@ -10,7 +10,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::*;
 
 const FOLDERS: [&str; 7] = ["", "a/", "a/b/", "A B/", "zz/日本/", "b/", "zz/"];
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "Note.md",
     "note.md",
     "b.md",
@@ -24,6 +24,7 @@ const NAMES: [&str; 14] = [
     "100%.md",
     "it's.md",
     "潮🌊.md",
+    "a\"b'c.md",
     "pic.png",
 ];
 /// The characters that must be encoded between parentheses.
@@ -74,7 +75,11 @@ fn link(here: &VaultPath, meant: &VaultPath, style: [u8; 4]) -> String {
 fn note(paths: &[VaultPath], here: &VaultPath, links: &[(Index, [u8; 4])], crlf: bool) -> String {
     let mut text = String::new();
     if let Some((up, [0..128, ..])) = links.first() {
-        text += &format!("---\nup: \"[[{}|up]]\" # é\n---\n", up.get(paths));
+        let up = up.get(paths).as_str();
+        let (single, double, ascii) = (up.replace('\'', "''"), escaped(up), escaped_to_ascii(up));
+        text += &format!(
+            "---\nup: \"[[{double}|up]]\" # é\nin: ['it''s [[{single}|it''s]]', \"\\\"[[{ascii}|\\\"]]\"]\n---\n"
+        );
     }
     for (meant, style) in links {
         text += &format!("{}\n\n", link(here, meant.get(paths), *style));
