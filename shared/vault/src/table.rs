@@ -9,7 +9,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use crate::lines::{Lines, line_end};
 use crate::note::{self, MAX_BODY_BYTES};
-use crate::{mask, note::parts::MAX_ITEMS};
+use crate::{block_id, mask, note::parts::MAX_ITEMS};
 
 pub use layout::Align;
 
@@ -88,7 +88,8 @@ pub fn tables(text: &str) -> Vec<Table> {
 fn table(text: &str, rows: &mut Vec<Row>, lines: &Lines) -> Option<Table> {
     let mut rows = rows.drain(..);
     let head = rows.next()?;
-    let rows: Vec<Row> = rows.collect();
+    let mut rows: Vec<Row> = rows.collect();
+    rows.pop_if(|row| row.is_block_id(text));
     // The dashes are on the line below the header.
     let below = line_end(text, head.range.end) + text.get(head.range.end..)?.find('\n')? + 1;
     let indent = text.get(below..line_end(text, below))?.find(['|', '-', ':'])?;
@@ -124,6 +125,11 @@ impl Row {
         }
         let cell = |span: &Range<usize>| text.get(span.clone()).unwrap_or_default().trim().replace("\\|", "|");
         Self { cells: spans.iter().map(cell).collect(), line: lines.at(start), spans, range: start..end, is_closed }
+    }
+
+    /// Whether its line has only a block id, which is the table's.
+    fn is_block_id(&self, text: &str) -> bool {
+        block_id::read(text, self.range.start) == Some(self.range.end)
     }
 }
 
@@ -298,6 +304,23 @@ mod tests {
         let last = "|a|\r\n|-|\r\n|1|";
         assert_eq!(tables(last)[0].changed(last, &[Change::Remove(0)]), "|a|\r\n|-|");
         assert_eq!(tables(last)[0].changed(last, &[Change::Add(vec!["2".to_owned()])]), "|a|\r\n|-|\r\n|1|\r\n| 2 |");
+    }
+
+    #[test]
+    fn a_block_id_below_a_table_is_none_of_its_rows() {
+        let add = [Change::Add(vec!["3".to_owned(), "4".to_owned()])];
+        for (text, rows) in [
+            ("| a | b |\n|---|---|\n| 1 | 2 |\n^tbl\n", 1),
+            ("> | a | b |\n> |---|---|\n> ^tbl\n", 0),
+            ("| a | b |\n|---|---|\n| ^tbl |\n", 1),
+            ("| a | b |\n|---|---|\n^tbl x\n", 1),
+        ] {
+            let table = &tables(text)[0];
+            assert_eq!(table.rows.len(), rows, "{text}");
+            let changed = table.changed(text, &add);
+            assert_eq!(tables(&changed)[0].rows.len(), rows + 1, "{changed}");
+            assert_eq!(changed.ends_with("^tbl\n"), text.ends_with("^tbl\n"), "{changed}");
+        }
     }
 
     #[test]

@@ -83,12 +83,16 @@ async fn neighbors_are_found_in_both_directions_the_nearest_first() {
     assert_eq!(world.refused("graph_neighbors", json!({ "path": "Tide.md", "depth": 3 })).await, "validation_error");
 }
 
+const TABLE: &str = "| a | b |\n| - | - |\n| 1 | 2 |";
+
 #[tokio::test]
 async fn a_link_is_added_once_and_written_as_obsidian_would() {
     let world = World::open(&[
         ("from.md", "text"),
         ("windows.md", "a\r\nb"),
         ("code.md", "```\ncode"),
+        ("open table.md", TABLE),
+        ("table.md", &format!("{TABLE}\n")),
         ("Tide.md", ""),
         ("a/Log.md", ""),
         ("b/Log.md", ""),
@@ -111,6 +115,12 @@ async fn a_link_is_added_once_and_written_as_obsidian_would() {
     add("windows.md", json!({ "to": "b/Log.md" })).await;
     let text = world.ok("note_read", json!({ "path": "windows.md" })).await["content"].clone();
     assert_eq!(text, "a\r\nb\r\n[[b/Log]]\r\n");
+    for (from, text) in [("open table.md", TABLE), ("table.md", &format!("{TABLE}\n"))] {
+        add(from, json!({ "to": "Tide.md", "alias": "tide" })).await;
+        let text = text.trim_end();
+        let with_link = world.ok("note_read", json!({ "path": from })).await["content"].clone();
+        assert_eq!(with_link, format!("{text}\n\n[[Tide|tide]]\n"), "{from}");
+    }
     let backlinks = world.ok("backlinks_search", json!({ "path": "b/Log.md" })).await;
     assert_eq!(paths(&backlinks, "results"), ["windows.md"]);
     for (arguments, reason) in [

@@ -11,6 +11,7 @@ use atlas_ops::read::notes::{self, Found};
 use atlas_ops::read::view::View;
 use atlas_ops::write::update::{self, KnownInput, NoteUpdate};
 use atlas_vault::VaultPath;
+use atlas_vault::edit::ends_in_table;
 use atlas_vault::relink::shortest_target;
 use atlas_vault::resolve::{Files, resolve};
 use schemars::JsonSchema;
@@ -89,10 +90,15 @@ impl Operation for LinkAdd {
             }
             let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
             let between = if text.is_empty() || text.ends_with('\n') { "" } else { end };
-            let with_link = format!("{text}{between}{link}{end}");
+            // Right below a table it would be a row.
+            let blank = if ends_in_table(text.as_bytes()) { end } else { "" };
+            let with_link = format!("{text}{between}{blank}{link}{end}");
             // At the end of code or a comment it would not be a link.
             if !new.is_in(&with_link) {
-                return Err(impossible(&from, "the text at its end would hide the link: use edit_note"));
+                return Err(impossible(
+                    &from,
+                    "the text at its end would hide the link: close the code or comment there first",
+                ));
             }
             Ok(NoteUpdate::Text(with_link.into_bytes()))
         };

@@ -3,10 +3,11 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::json_text::{JsonText, Span, StringText};
+use crate::json_text::{JsonText, Span};
 use crate::lines::Lines;
 use crate::note::parse;
 use crate::note::parts::{Link, LinkKind, MAX_ITEMS};
+use crate::string_text::{Notation, StringText};
 
 /// The fields of a node that can contain links.
 #[derive(Deserialize)]
@@ -17,6 +18,9 @@ struct Node<'a> {
     subpath: Option<&'a RawValue>,
     #[serde(borrow, default)]
     text: Option<&'a RawValue>,
+    /// The picture behind a group.
+    #[serde(borrow, default)]
+    background: Option<&'a RawValue>,
 }
 
 /// The links of a canvas, in the order of its nodes; empty for a file that is not a canvas.
@@ -37,10 +41,9 @@ fn read(text: &str) -> Option<Vec<Link>> {
             let span: Span = json.span(value?);
             Some((StringText::read(text, &span)?, span))
         };
-        if let Some((file, span)) = string(node.file)
-            && !file.text.is_empty()
-        {
-            let subpath = string(node.subpath).map(|(subpath, _)| subpath.text);
+        for (file, subpath) in [(node.file, node.subpath), (node.background, None)] {
+            let Some((file, span)) = string(file).filter(|(file, _)| !file.text.is_empty()) else { continue };
+            let subpath = string(subpath).map(|(subpath, _)| subpath.text);
             let subpath = subpath.and_then(|subpath| Some(subpath.strip_prefix('#')?.to_owned()));
             let destination = span.start + 1..span.end.saturating_sub(1);
             links.push(Link {
@@ -52,13 +55,13 @@ fn read(text: &str) -> Option<Vec<Link>> {
                 line: lines.at(span.start),
                 range: span,
                 destination,
+                notation: Notation::Plain,
             });
         }
         if let Some((markdown, _)) = string(node.text) {
-            let written = |span: &Span| markdown.written_at(span.start)..markdown.written_at(span.end);
             links.extend(parse(&markdown.text).links.into_iter().map(|link| {
-                let range = written(&link.range);
-                Link { destination: written(&link.destination), line: lines.at(range.start), range, ..link }
+                let range = markdown.written(&link.range);
+                Link { destination: markdown.written(&link.destination), line: lines.at(range.start), range, ..link }
             }));
         }
         if links.len() >= MAX_ITEMS {

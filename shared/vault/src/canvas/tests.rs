@@ -195,6 +195,9 @@ fn a_move_rewrites_the_files_and_the_links_and_nothing_else() {
     );
     let node = "{\"nodes\":[{\"id\":\"a\",\"type\":\"file\",\"file\":\"Notes/Tides.md\"}]}";
     assert_eq!(moved("Notes/Tides.md", "a#b.md", node).unwrap(), node.replace("Notes/Tides.md", "a#b.md"));
+    let group =
+        "{\"nodes\":[{\"id\":\"a\",\"type\":\"group\",\"background\":\"map.png\",\"backgroundStyle\":\"cover\"}]}";
+    assert_eq!(moved("map.png", "img/chart.png", group).unwrap(), group.replace("map.png", "img/chart.png"));
 }
 
 #[test]

@@ -13,7 +13,8 @@ pub fn between(note: &[u8], added: &str) -> &'static str {
 }
 
 /// Whether the last lines are a table whose rows begin with `|`.
-fn ends_in_table(note: &[u8]) -> bool {
+#[must_use]
+pub fn ends_in_table(note: &[u8]) -> bool {
     let note = note.strip_suffix(b"\n").unwrap_or(note);
     let mut above =
         note.rsplit(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).take_while(|line| line.starts_with(b"|"));

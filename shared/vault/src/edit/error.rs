@@ -31,6 +31,19 @@ pub enum EditError {
     },
 }
 
+impl EditError {
+    /// The same where the number of a text's occurrences is in `argument`, if anywhere.
+    #[must_use]
+    pub fn counted_by(mut self, argument: Option<&'static str>) -> Self {
+        if let Self::Refused { problem, .. } = &mut self
+            && let Problem::TextCount { counted_by, .. } = &mut **problem
+        {
+            *counted_by = argument;
+        }
+        self
+    }
+}
+
 /// Why one edit is impossible. Each message says what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what the fields mean; lines are counted from 1")]
@@ -72,10 +85,17 @@ pub enum Problem {
     )]
     OtherLineBreaks { crlf: bool },
     #[error(
-        "the text to find is in the note {found} times, and not {expected}; write more of the text around it, or set count: {}",
+        "the text to find is in the note {found} times, and not {expected}; write more of the text around it{}: {}",
+        counted_by.map_or_else(String::new, |argument| format!(", or set {argument}")),
         list(candidates)
     )]
-    TextCount { found: usize, expected: u32, candidates: Vec<Candidate> },
+    TextCount {
+        found: usize,
+        expected: u32,
+        /// The argument that says how often the text must occur, if the caller may set it.
+        counted_by: Option<&'static str>,
+        candidates: Vec<Candidate>,
+    },
     #[error("{0}; put it right with replace_text first")]
     Frontmatter(#[from] FrontmatterError),
     #[error("the frontmatter is written with {0}, which cannot be changed safely; use replace_text")]
@@ -90,6 +110,8 @@ pub enum Problem {
     Unreadable(String),
     #[error("a tag there would not be read as a tag, because of the text around it; choose another place")]
     TagHidden,
+    #[error("without the tag the text around it would mean something else; change it with replace_text")]
+    TagNeeded,
     #[error("the frontmatter's tags are neither a list nor text; set the property instead")]
     TagsStyle,
     #[error("line {line} is not a task{}", tasks(candidates))]

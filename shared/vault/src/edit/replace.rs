@@ -29,7 +29,7 @@ pub(super) fn replace(
         let lines = Lines::new(text);
         let places = memmem::find_iter(text.as_bytes(), wanted).take(MAX_CANDIDATES);
         let candidates = places.map(|at| Candidate::new(lines.at(at), line_at(text, at))).collect();
-        return Err(Problem::TextCount { found, expected, candidates });
+        return Err(Problem::TextCount { found, expected, counted_by: Some("count"), candidates });
     }
     let new = splice::fit(text, new);
     // Checked before the replacement is made: many short texts replaced by long ones could fill the memory.

@@ -14,6 +14,7 @@ use crate::frontmatter::tags;
 use crate::lines::{line_end, next_line};
 use crate::note::{Frontmatter, parse};
 use crate::tag::tag_name;
+use crate::task::after_marker;
 use crate::yaml::write as yaml;
 
 /// `text` with the tag `name` added to its frontmatter. `None` if it already has the tag; case does not matter.
@@ -91,7 +92,8 @@ pub fn add_inline_tag(text: &str, name: &str, at: Option<usize>) -> Result<Optio
 }
 
 /// `text` without `#name` in its body. Case does not matter. One space before each tag is removed too, and a line with
-/// nothing else is removed whole. `None` if the tag does not occur.
+/// nothing else is removed whole; so is one with only the marker of an item that has no lines below. `None` if the tag
+/// does not occur.
 ///
 /// # Errors
 /// When the rest of the note would change its meaning.
@@ -119,7 +121,7 @@ pub fn remove_inline_tag(text: &str, name: &str) -> Result<Option<String>, Probl
         rest.push_str(if rest.is_empty() { after.strip_prefix(' ').unwrap_or(after) } else { after });
         edited.push_str(text.get(at..line.start).unwrap_or_default());
         at = line.end;
-        if !rest.trim().is_empty() {
+        if !is_bare(&rest) || is_continued(&rest, text.get(line.end..).unwrap_or_default()) {
             edited.push_str(&rest);
         } else if line.end < text.len() {
             at = next_line(text, line.end);
@@ -129,11 +131,38 @@ pub fn remove_inline_tag(text: &str, name: &str) -> Result<Option<String>, Probl
         }
     }
     edited.push_str(text.get(at..).unwrap_or_default());
-    let left: Vec<String> = written(&edited).into_iter().map(|(tag, _)| tag).collect();
-    if left != kept.into_iter().map(|(tag, _)| tag).collect::<Vec<_>>() {
-        return Err(Problem::TagHidden);
+    let levels = |text: &str| parse(text).headings.into_iter().map(|heading| heading.level).collect::<Vec<_>>();
+    let (kept, left) = (kept.into_iter().map(|(tag, _)| tag), written(&edited).into_iter().map(|(tag, _)| tag));
+    if !left.eq(kept) || levels(text) != levels(&edited) {
+        return Err(Problem::TagNeeded);
     }
     Ok(Some(edited))
+}
+
+/// A line without its indent, and the `>` of quotes.
+fn unquoted(line: &str) -> &str {
+    line.trim_start_matches([' ', '\t', '>'])
+}
+
+/// Whether a line has nothing but the markers of quotes and items, and a check box.
+fn is_bare(line: &str) -> bool {
+    let spaced = format!("{} ", line.trim_end());
+    let mut rest = unquoted(&spaced);
+    let mut is_item = false;
+    while let Some(inner) = after_marker(rest) {
+        rest = unquoted(inner);
+        is_item = true;
+    }
+    let status = rest.trim_end().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    rest.is_empty() || is_item && status.is_some_and(|status| status.chars().count() == 1)
+}
+
+/// Whether the line below, with which `below` begins after a break, belongs to the item that begins on `line`.
+fn is_continued(line: &str, below: &str) -> bool {
+    let next = below.get(next_line(below, 0)..).unwrap_or_default();
+    let next = next.get(..line_end(next, 0)).unwrap_or_default();
+    let indent = |line: &str| line.len() - unquoted(line).len();
+    !unquoted(line).trim().is_empty() && !unquoted(next).is_empty() && indent(next) > indent(line)
 }
 
 fn break_length(text: &str) -> usize {

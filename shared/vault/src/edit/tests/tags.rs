@@ -91,9 +91,17 @@ fn a_tag_goes_out_of_the_text_with_the_space_before_it() {
         ("#gone a\n", "a\n"),
         ("a\n\n #gone #gone \nb\n", "a\n\nb\n"),
         ("a\r\n#gone", "a"),
-        ("- #gone\n`#gone`\n", "-\n`#gone`\n"),
+        ("- #gone\n`#gone`\n", "`#gone`\n"),
+        ("Buy milk\n- #gone\n", "Buy milk\n"),
+        ("> Buy\n> 1. [x] #gone\n> milk\n", "> Buy\n> milk\n"),
+        ("a\n\n- #gone\n    - b\n", "a\n\n-\n    - b\n"),
+        ("# a #gone\n", "# a\n"),
+        ("[x] #gone\n", "[x]\n"),
     ] {
         assert_eq!(remove_inline_tag(before, "gone").unwrap().as_deref(), Some(after));
+    }
+    for text in ["Buy milk\n- #gone\n    - b\n", "Buy milk\n\n#gone\n---\n"] {
+        assert_eq!(remove_inline_tag(text, "gone"), Err(Problem::TagNeeded), "{text}");
     }
     for text in ["gone", "#gone/x", "`#gone`", "---\ntags: gone\n---\n", "a#gone"] {
         assert_eq!(remove_inline_tag(text, "gone"), Ok(None));
