@@ -1,13 +1,16 @@
 //! Operations for the person at this terminal, who is trusted, over the vault at the command's location.
 
 use std::error::Error;
+use std::sync::Arc;
 use std::time::Duration;
 
 use atlas_access::{Acl, Caller};
+use atlas_ops::atlas::CurrentContext;
 use atlas_ops::{Atlas, Call, Entry, Limits, Vault, dispatch};
 use atlas_tools::notes::read_note::ReadNote;
 use futures::future::join_all;
 use jiff::Timestamp;
+use jiff::tz::{TimeZone, TimeZoneDatabase};
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
@@ -31,7 +34,9 @@ impl Local {
 
     /// `vault` itself.
     pub(crate) fn over(vault: Vault) -> Self {
-        Self(Atlas::new([vault], Limits::default()))
+        let mut atlas = Atlas::new([vault], Limits::default());
+        atlas.current = Arc::new(current());
+        Self(atlas)
     }
 
     /// Calls `operation`.
@@ -80,6 +85,14 @@ impl Local {
             }
         }
     }
+}
+
+/// The current context on a person's own machine, where today is this machine's day.
+pub(crate) fn current() -> CurrentContext {
+    let zone = TimeZone::system();
+    // Operations know zones by their names only.
+    let name = zone.iana_name().filter(|name| TimeZoneDatabase::bundled().get(name).is_ok());
+    CurrentContext { time_zone: name.map(str::to_owned), ..CurrentContext::default() }
 }
 
 /// Asks the stores whether they may be written to, so that no tool is listed that cannot do its work. A store that does not answer soon is asked again by

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -143,7 +143,8 @@ pub(crate) fn log_level() -> &'static str {
 /// Logs the libraries' messages to standard error.
 pub(crate) fn start_log() {
     let level = log_level().parse().unwrap_or(LevelFilter::WARN);
-    tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).without_time().with_target(false).init();
+    let log = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).without_time().with_target(false);
+    if io::stderr().is_terminal() { log.init() } else { log.with_ansi(false).init() }
 }
 
 /// A path as people write it, with `~` for their home.

@@ -155,11 +155,11 @@ impl Runner<'_> {
             embeddings: chosen_model::chosen(self.location).await,
             ..base
         };
-        // A later request is for the next sync. If the request cannot be deleted, the sync continues.
+        // A later request is for the next sync. If the request cannot be deleted, the sync continues, and fails by itself if it must.
         if !options.dry_run
             && let Err(error) = take_request(mirror).await
         {
-            tracing::warn!(%error, "the request for a sync could not be removed");
+            tracing::debug!(%error, "the request for a sync could not be removed");
         }
         if let Some(rclone) = &self.rclone {
             rclone.refresh().await;

@@ -5,13 +5,14 @@
 //! - [`value`]: values; [`time`]: dates and durations; `numbers`, `collate`, `regexes`, `emoji`: what JavaScript does with its own
 //! - [`syntax`]: the parsers and the printer of expressions
 //! - [`eval`]: the evaluator, its limits, the rules of operators, and the functions of both languages
-//! - [`pages`]: where rows come from
+//! - [`pages`]: where rows come from; `created`: what they may not know
 //! - [`plan`]: what an index can decide of a filter
 //! - [`inline`]: fields within the text of notes; [`properties`]: those before it
 //! - [`dql`]: queries of Dataview; [`base`]: documents of Bases; [`render`]: what both give, as markdown
 
 pub mod base;
 pub(crate) mod collate;
+pub(crate) mod created;
 pub mod dql;
 pub(crate) mod emoji;
 pub mod error;

@@ -50,6 +50,11 @@ pub trait Pages {
     /// The path that a link in `from` leads to, as links are resolved in the vault: without its heading or block.
     fn resolve(&self, link: &str, from: &str) -> Option<Arc<str>>;
 
+    /// Whether it is known when files were made. If not, a query that needs it is refused.
+    fn knows_created(&self) -> bool {
+        true
+    }
+
     /// All paths, in order.
     fn paths(&self) -> Vec<Arc<str>>;
 

@@ -147,6 +147,15 @@ impl Value {
         if let Self::Number(number) = self { Some(*number) } else { None }
     }
 
+    /// The number, or a duration's milliseconds.
+    pub(crate) fn as_amount(&self) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Duration(duration) => Some(duration.millis()),
+            _ => None,
+        }
+    }
+
     /// The values, if it is a list.
     #[must_use]
     pub fn as_list(&self) -> Option<&[Value]> {

@@ -19,9 +19,7 @@ use atlas_ops::operation::Context;
 use atlas_ops::read::notes;
 use atlas_ops::read::view::View;
 use atlas_vault::VaultPath;
-use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
-use jiff::tz::TimeZoneDatabase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -57,27 +55,23 @@ struct PeriodicDay {
 
 impl PeriodicDay {
     /// The note of `date`, or of today in `timezone`.
-    fn of(context: &Context<'_>, period: Period, date: Option<&Text<10>>, timezone: &Zone) -> Result<Self, Error> {
+    fn of(
+        context: &Context<'_>,
+        period: Period,
+        date: Option<&Text<10>>,
+        timezone: Option<&Zone>,
+    ) -> Result<Self, Error> {
         // A call repeated after midnight means the same day.
-        let now = local_time(timezone, context.first_made)?;
+        let now = context.zone(timezone)?.to_datetime(context.first_made);
         let date = date.map_or(Ok(now.date()), |date| day("date", date))?;
         Ok(Self { period, date, at: date.to_datetime(now.time()) })
     }
 }
 
-/// The time in a zone.
-pub(crate) fn local_time(timezone: &Zone, at: Timestamp) -> Result<DateTime, Error> {
-    let zone = TimeZoneDatabase::bundled().get(timezone.as_str());
-    let zone = zone.map_err(|_| invalid_input("timezone", "write the name of a time zone, such as Europe/Berlin"))?;
-    Ok(zone.to_datetime(at))
-}
-
-/// The path of today's note, whether it exists or not; today is that of `zone`, or of UTC.
-pub(crate) async fn todays_path(context: &Context<'_>, view: &View, zone: Option<&str>) -> Result<VaultPath, Error> {
-    let zone = TimeZoneDatabase::bundled().get(zone.unwrap_or("UTC"));
-    let zone =
-        zone.map_err(|_| invalid_input("context.timeZone", "write the name of a time zone, such as Europe/Berlin"))?;
-    Settings::read(view, Period::Daily).await?.path(zone.to_datetime(context.now))
+/// The path of today's note, whether it exists or not.
+pub(crate) async fn todays_path(context: &Context<'_>, view: &View) -> Result<VaultPath, Error> {
+    let now = context.zone(None)?.to_datetime(context.now);
+    Settings::read(view, Period::Daily).await?.path(now)
 }
 
 /// The day in argument `field`.

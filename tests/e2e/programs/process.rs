@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use atlas_testkit::project::{project, skip};
 use atlas_testkit::real_store::localstack;
-use serde_json::Value;
+use jiff::Timestamp;
+use serde_json::{Value, json};
 
 use crate::support::deployment::demo;
 use crate::support::programs::{
@@ -59,6 +60,29 @@ fn the_server_prints_command_lines_that_work_as_printed() {
             "{line}: {}",
             String::from_utf8_lossy(&output.stderr)
         );
+    }
+}
+
+#[test]
+fn today_is_the_day_where_the_program_runs() {
+    let place = Place::new();
+    assert!(place.sync(&demo()).status().unwrap().success());
+    let query = "LIST WITHOUT ID date(today) LIMIT 1";
+    // The days of the two are never the same.
+    for zone in ["Pacific/Kiritimati", "Pacific/Pago_Pago"] {
+        let today = || Timestamp::now().in_tz(zone).unwrap().date().to_string();
+        let before = today();
+        let (_server, mut lines) = serve(&place, [("TZ", zone.to_owned())]);
+        let url = lines.find_map(|line| line.split(' ').find(|word| word.starts_with("http://")).map(str::to_owned));
+        let tables = format!("{}/tables", url.unwrap());
+        let (_, served) = curl(&["--get", &tables, "--data-urlencode", &format!("query={query}")]).unwrap();
+        let local = place.atlas("table").arg(query).env("TZ", zone).output().unwrap();
+        for told in [served, String::from_utf8(local.stdout).unwrap()] {
+            assert!(told.contains(&before) || told.contains(&today()), "{zone}: {told}");
+        }
+        let rows = json_of(atlas().args(["config", "show", "--json", "--store", &place.store]).env("TZ", zone));
+        let row = rows.as_array().unwrap().iter().find(|row| row["setting"] == "context.timeZone").unwrap();
+        assert_eq!((&row["value"], &row["source"]), (&json!(zone), &json!("default")));
     }
 }
 

@@ -205,6 +205,28 @@ async fn rows_come_in_pages_and_too_much_is_refused() {
     }
 }
 
+#[tokio::test]
+async fn times_of_creation_are_refused_or_told_to_be_empty() {
+    let world = library().await;
+    for (query, language, reason) in [
+        ("LIST WHERE file.ctime < date(today) - dur(30 days)", "dql", "dql_error"),
+        ("LIST FROM #book SORT file.ctime DESC", "dql", "dql_error"),
+        ("filters: 'file.ctime > now() - \"7d\"'", "base", "bases_syntax_error"),
+    ] {
+        let refused = world.call("query_notes", json!({ "query": query, "language": language })).await.unwrap_err();
+        assert_eq!(refused.reason(), reason, "{query}");
+        assert!(refused.message.contains("use `file.mtime`"), "{}", refused.message);
+    }
+    for (query, language) in
+        [("TABLE file.ctime FROM #book", "dql"), ("views: [{order: [file.name, file.ctime]}]", "base")]
+    {
+        let told = world.ok("query_notes", json!({ "query": query, "language": language })).await;
+        assert!(told["rows"][0][1].is_null(), "{told}");
+        let warnings = told["warnings"].as_array().unwrap();
+        assert!(warnings.len() == 1 && warnings[0].as_str().unwrap().contains("use `file.mtime`"), "{told}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_table_is_csv_or_json_lines() {
     let vault = (0..30).fold(VaultBuilder::new(), |vault, n| {

@@ -1,8 +1,10 @@
 //! Queries over facts of notes, as in obsidian-tc's tools: `tasks_filter`, and the searches.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
+use atlas_ops::atlas::CurrentContext;
 use atlas_vault::{Note, parse};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -59,6 +61,37 @@ async fn tasks_are_asked_for_in_the_words_of_the_plugin() {
     // There it is still the day before.
     let before = json!({ "filter": "due tomorrow", "timezone": "America/New_York" });
     assert_eq!(listed(&world.ok("tasks_filter", before).await, "description"), ["Measure #log"]);
+}
+
+#[tokio::test]
+async fn today_is_the_day_in_the_zone_of_the_deployment() {
+    let mut world = harbour().await;
+    let in_zone =
+        |name: &str| Arc::new(CurrentContext { time_zone: Some(name.to_owned()), ..CurrentContext::default() });
+    world.atlas.current = in_zone("America/New_York");
+    let before = json!("1969-12-31");
+    for (filter, expected) in [
+        (json!({ "filter": "due tomorrow" }), "Measure #log"),
+        (json!({ "filter": "due today", "timezone": "UTC" }), "Measure #log"),
+    ] {
+        assert_eq!(listed(&world.ok("tasks_filter", filter).await, "description"), [expected]);
+    }
+    let base = "formulas: {day: today()}\nviews: [{order: [formula.day]}]";
+    for (query, language) in [("LIST WITHOUT ID date(today)", "dql"), (base, "base")] {
+        let told = world.ok("query_notes", json!({ "query": query, "language": language })).await;
+        assert_eq!(told["rows"][0][0], before, "{query}");
+    }
+    assert_eq!(world.ok("get_periodic_note", json!({ "period": "daily" })).await["date"], before);
+    let elsewhere = json!({ "period": "daily", "timezone": "Asia/Tokyo" });
+    assert_eq!(world.ok("get_periodic_note", elsewhere).await["date"], "1970-01-01");
+    world.atlas.current = in_zone("Mars/North");
+    for (name, arguments) in [
+        ("tasks_filter", json!({ "filter": "done" })),
+        ("query_notes", json!({ "query": "LIST" })),
+        ("get_periodic_note", json!({ "period": "daily" })),
+    ] {
+        assert_eq!(world.refused(name, arguments).await, "invalid_input", "{name}");
+    }
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use crate::commands::Outcome;
+use crate::local;
 use crate::output;
 use crate::vault::DeploymentArguments;
 use crate::vault_location::{GivenBy, VaultLocation};
@@ -62,10 +63,11 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
 
 /// The settings of what would serve the vault here, and where that is; without a vault, those of the environment.
 fn read(deployment: &DeploymentArguments) -> Result<(Settings, Option<VaultLocation>), Box<dyn Error>> {
-    match deployment.find() {
-        Ok(location) => Ok((Settings::read(location.variables())?, Some(location))),
-        Err(_) => Ok((Settings::read(deployment.variables())?, None)),
-    }
+    let (settings, location) = match deployment.find() {
+        Ok(location) => (Settings::read(location.variables())?, Some(location)),
+        Err(_) => (Settings::read(deployment.variables())?, None),
+    };
+    Ok((Settings { current: local::current(), ..settings }, location))
 }
 
 /// The source of a row's setting, where it is not the environment itself.

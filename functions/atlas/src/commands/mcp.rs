@@ -30,10 +30,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Ok(location) if location.store.given_by != GivenBy::Default => location,
         found => return serve_code(&arguments.deployment, found.ok().and_then(|found| found.folder)).await,
     };
-    let settings =
-        Settings { scale_picture: features::SCALE_PICTURE, ..Settings::read(location.variables())?.near_apps() };
-    telemetry::start(&settings.log, false);
-    serve(&settings, None).await
+    serve(Settings::read(location.variables())?.near_apps(), None).await
 }
 
 /// Serves the folder of code at `root`, or the current one.
@@ -49,17 +46,17 @@ async fn serve_code(deployment: &DeploymentArguments, root: Option<PathBuf>) -> 
 async fn serve_folder(root: PathBuf) -> Outcome {
     let (repository, indexing) = Repository::at(root)?;
     let settings = Settings::read(variables().chain(repository.variables()))?;
-    let settings = Settings { scale_picture: features::SCALE_PICTURE, ..settings };
-    telemetry::start(&settings.log, false);
     tokio::select! {
-        outcome = serve(&settings, Some(indexing)) => outcome,
+        outcome = serve(settings, Some(indexing)) => outcome,
         () = repository.follow() => Ok(()),
     }
 }
 
-async fn serve(settings: &Settings, indexing: Option<Indexing>) -> Outcome {
+async fn serve(settings: Settings, indexing: Option<Indexing>) -> Outcome {
+    let settings = Settings { scale_picture: features::SCALE_PICTURE, current: local::current(), ..settings };
+    telemetry::start(&settings.log, false);
     // Only the process that started this one can reach it.
-    let app = App::open(settings, Reach::Loopback).await?;
+    let app = App::open(&settings, Reach::Loopback).await?;
     local::ask_who_writes(&app.atlas).await;
     atlas_mcp::stdio::serve(app, indexing).await?;
     Ok(())

@@ -55,6 +55,9 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     };
     telemetry::start(&settings.log, false);
     let address = arguments.addr.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.port));
+    // Others than the person at this machine may have other days.
+    let settings =
+        if address.ip().is_loopback() { Settings { current: local::current(), ..settings } } else { settings };
     let certificate = match (arguments.tls_cert, arguments.tls_key) {
         (Some(certificate), Some(key)) => Some(Certificate::read(&certificate, &key)?),
         _ => None,

@@ -28,6 +28,7 @@ use crate::commands::Outcome;
 use crate::commands::serve::routes;
 use crate::examples;
 use crate::features;
+use crate::local;
 use crate::newcomer;
 use crate::output::{self, Ended};
 use crate::page;
@@ -92,6 +93,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         clients: Some(clients.by_token()),
         audit: telemetry::audit(),
         scale_picture: features::SCALE_PICTURE,
+        current: local::current(),
         ..settings
     };
     let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), arguments.port.unwrap_or(settings.port));

@@ -20,7 +20,7 @@ pub struct Ran {
     pub total: usize,
     /// The summaries below the columns.
     pub summaries: Vec<(Property, String, std::result::Result<Value, String>)>,
-    /// Errors in filters, for the first few files, which are left out.
+    /// Errors in filters, for the first few files, which are left out; before them what is empty in all rows.
     pub warnings: Vec<String>,
 }
 
@@ -65,9 +65,9 @@ struct Candidate<'b> {
 /// [`Base::plan`]: files that do not belong are left out here.
 ///
 /// # Errors
-/// If all of it takes too much. What goes wrong for one file is a warning or is in its cell.
+/// If all of it takes too much, or the view needs what the pages do not know. What goes wrong for one file is a warning or is in its cell.
 pub fn run(base: &Base, view: &View, evaluator: &Evaluator<'_>, candidates: &[Arc<str>]) -> Result<Ran> {
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = crate::created::check_view(base, view, evaluator)?.into_iter().collect();
     let mut kept: Vec<Rc<Candidate<'_>>> = Vec::new();
     for path in candidates {
         evaluator.spend(1)?;

@@ -13,7 +13,7 @@ pub(super) fn of(base: &Base, name: &str, values: &[Value], evaluator: &Evaluato
         return evaluator.eval(expr, &names);
     }
     evaluator.spend(values.len())?;
-    let numbers: Vec<f64> = values.iter().filter_map(Value::as_number).collect();
+    let numbers: Vec<f64> = values.iter().filter_map(Value::as_amount).collect();
     let dates = || values.iter().filter_map(|value| if let Value::Date(date) = value { Some(date) } else { None });
     let date = |date: Option<&std::sync::Arc<Date>>| date.map_or(Value::Null, |date| Value::Date(date.clone()));
     let count = |is: &dyn Fn(&Value) -> bool| Value::from(values.iter().filter(|value| is(value)).count());

@@ -16,7 +16,7 @@ pub struct Ran {
     pub output: Output,
     /// For each row the file that it is of; nothing for groups.
     pub files: Vec<Option<Arc<str>>>,
-    /// Errors in some rows, which are left out: their step, and the first few of them.
+    /// Errors in some rows, which are left out: their step, and the first few of them; before them what is empty in all rows.
     pub warnings: Vec<String>,
 }
 
@@ -55,8 +55,9 @@ const MAX_WARNINGS: usize = 5;
 /// [`plan::of_source`](crate::plan::of_source) and [`plan::of`](crate::plan::of): rows that do not belong are left out here.
 ///
 /// # Errors
-/// As [`Evaluator::evaluate`], if a step fails for every row, or if all of it takes too much.
+/// As [`Evaluator::evaluate`], if a step fails for every row or needs what the pages do not know, or if all of it takes too much.
 pub fn run(query: &Query, evaluator: &Evaluator<'_>, candidates: &[Arc<str>]) -> Result<Ran> {
+    let warning = crate::created::check_query(query, evaluator)?;
     let all: Vec<Arc<str>>;
     let paths = match &query.source {
         None => candidates,
@@ -96,7 +97,7 @@ pub fn run(query: &Query, evaluator: &Evaluator<'_>, candidates: &[Arc<str>]) ->
             rows.extend(kept);
         }
     }
-    let mut run = Run { evaluator, rows, groups: Groups::new(), warnings: Vec::new() };
+    let mut run = Run { evaluator, rows, groups: Groups::new(), warnings: warning.into_iter().collect() };
     for step in &query.steps {
         run.step(step)?;
     }

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use crate::Dialect;
 use crate::collate;
+use crate::numbers;
 use crate::time::read;
 use crate::value::{Link, Object, Value};
 
@@ -142,7 +143,9 @@ impl Evaluator<'_> {
             | (Value::Icon(left), Value::Icon(right))
             | (Value::Html(left), Value::Html(right)) => left == right,
             (Value::Date(_), _) | (_, Value::Date(_)) => self.order_of(left, right).is_some_and(Ordering::is_eq),
-            (Value::Duration(left), Value::Duration(right)) => left.millis() == right.millis(),
+            (Value::Duration(_), _) | (_, Value::Duration(_)) => {
+                left.as_amount().is_some_and(|left| right.as_amount() == Some(left))
+            }
             (Value::List(left), Value::List(right)) => {
                 left.len() == right.len()
                     && left.iter().zip(right.iter()).all(|(left, right)| self.equal_in(left, right, depth + 1))
@@ -168,7 +171,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// How Bases orders two values of one kind; `None` if they cannot be compared.
+    /// How Bases orders two values of one kind, and a number and the text of one; `None` if they cannot be compared.
     pub(crate) fn order_of(&self, left: &Value, right: &Value) -> Option<Ordering> {
         let _ = self.spend(1).and_then(|()| self.read([left, right]));
         let date = |text: &str| {
@@ -180,14 +183,14 @@ impl Evaluator<'_> {
             at.or_else(|| written.date(self.now().time_zone()).ok())
         };
         match (left, right) {
-            (Value::Number(left), Value::Number(right)) => left.partial_cmp(right),
+            (Value::Number(left), Value::Text(right)) => left.partial_cmp(&numbers::read(right)?),
+            (Value::Text(left), Value::Number(right)) => numbers::read(left)?.partial_cmp(right),
             (Value::Text(left), Value::Text(right)) => Some(collate::compare(left, right)),
             (Value::Boolean(left), Value::Boolean(right)) => Some(left.cmp(right)),
             (Value::Date(left), Value::Date(right)) => Some(left.order(right)),
             (Value::Date(left), Value::Text(right)) => Some(left.order(&date(right)?)),
             (Value::Text(left), Value::Date(right)) => Some(date(left)?.order(right)),
-            (Value::Duration(left), Value::Duration(right)) => left.millis().partial_cmp(&right.millis()),
-            _ => None,
+            _ => left.as_amount()?.partial_cmp(&right.as_amount()?),
         }
     }
 
@@ -195,12 +198,14 @@ impl Evaluator<'_> {
     pub(crate) fn sorted(&self, left: &Value, right: &Value) -> Ordering {
         let _ = self.read([left, right]);
         let rank = |value: &Value| match value {
-            Value::Number(number) if number.is_nan() => 9,
-            Value::Number(_) => 0,
             Value::Date(_) => 1,
             Value::Boolean(_) => 2,
             Value::Null => 9,
-            _ => 3,
+            _ => match value.as_amount() {
+                Some(amount) if amount.is_nan() => 9,
+                Some(_) => 0,
+                None => 3,
+            },
         };
         let shown = |value: &Value| match value {
             Value::Link(link) => link.shown(),

@@ -12,9 +12,11 @@ pub(super) fn file_field(evaluator: &Evaluator<'_>, path: &Arc<str>, name: &str)
     let fact = |fact| pages.fact(path, fact);
     let file = path.rsplit('/').next().unwrap_or(path);
     let (stem, ext) = file.rsplit_once('.').unwrap_or((file, ""));
+    // The vault itself has a name in Bases only.
+    let root = if evaluator.dialect() == Dialect::Bases { "/" } else { "" };
     let both = match name {
         "path" => Value::Text(path.clone()),
-        "folder" => path.rsplit_once('/').map_or("", |(folder, _)| folder).into(),
+        "folder" => path.rsplit_once('/').map_or(root, |(folder, _)| folder).into(),
         "ext" => ext.into(),
         "size" => fact(Fact::Size),
         "ctime" => fact(Fact::Created),

@@ -68,6 +68,7 @@ pub(crate) fn invoke(
         Node::Variable(name) if &**name == "if" => global::choose(evaluator, arguments, names),
         Node::Variable(name) => global::call(evaluator, name, &evaluated()?),
         Node::Index(on, name) => {
+            let is_tags = is_tags_of_file(on);
             let on = evaluator.eval(on, names)?;
             let Some(name) = name.as_text() else {
                 return Err(Error::evaluation("write the function's name after a point"));
@@ -75,10 +76,43 @@ pub(crate) fn invoke(
             if let (Value::List(items), "filter" | "map" | "reduce") = (&on, name) {
                 return lists::each(evaluator, name, items, arguments, names);
             }
-            method(evaluator, &Call { name, on: &on, arguments: &evaluated()? })
+            let mut arguments = evaluated()?;
+            let on = match &on {
+                // Tags are asked for with `#` or without.
+                Value::List(tags) if is_tags && name.starts_with("contains") => {
+                    arguments.iter_mut().for_each(|argument| *argument = without_sign(argument));
+                    Value::list(tags.iter().map(without_sign).collect())
+                }
+                _ => on,
+            };
+            method(evaluator, &Call { name, on: &on, arguments: &arguments })
         }
         _ => Err(Error::evaluation("only a name can be called")),
     }
+}
+
+/// Whether it is `file.tags`, or those of another file.
+fn is_tags_of_file(expr: &Expr) -> bool {
+    let Node::Index(object, name) = &expr.node else { return false };
+    name.as_text() == Some("tags") && is_file(object)
+}
+
+/// Whether an expression gives a file, by how it is written: `file`, `this.file`, and in Bases `file("path")` and `link.asFile()`.
+pub(crate) fn is_file(expr: &Expr) -> bool {
+    match &expr.node {
+        Node::Variable(name) => &**name == "file",
+        Node::Index(_, name) => name.as_text() == Some("file"),
+        Node::Call(function, _) => match &function.node {
+            Node::Index(_, name) => name.as_text() == Some("asFile"),
+            _ => function.as_name() == Some("file"),
+        },
+        _ => false,
+    }
+}
+
+/// A tag without its `#`.
+fn without_sign(tag: &Value) -> Value {
+    tag.as_text().and_then(|text| text.strip_prefix('#')).map_or_else(|| tag.clone(), Value::from)
 }
 
 fn method(evaluator: &Evaluator<'_>, call: &Call<'_>) -> Result<Value> {
@@ -93,6 +127,7 @@ fn method(evaluator: &Evaluator<'_>, call: &Call<'_>) -> Result<Value> {
     let own = match call.on {
         Value::Text(text) => text::call(evaluator, call, text)?,
         Value::Number(number) => numbers::call(call, *number)?,
+        Value::Duration(duration) => numbers::call(call, duration.millis())?,
         Value::Date(date) => dates::call(evaluator, call, date)?,
         Value::List(items) => lists::call(evaluator, call, items)?,
         Value::Link(link) => files::link(evaluator, call, link)?,

@@ -4,7 +4,7 @@ use crate::Dialect;
 use crate::error::{Error, Result};
 use crate::show;
 use crate::syntax::Operator;
-use crate::time::{Date, Duration};
+use crate::time::{Date, Duration, Unit};
 use crate::value::Value;
 
 use super::Evaluator;
@@ -123,9 +123,19 @@ impl Evaluator<'_> {
         let moved = |date: &Date, duration: &Duration| {
             Ok(Some(Value::date(date.plus(duration, if operator == Minus { -1.0 } else { 1.0 })?)))
         };
+        // The time between two dates is its milliseconds beside a number.
+        let amount = |value: &Value| match value {
+            Value::Duration(duration) => duration.bare_millis(),
+            _ => value.as_number(),
+        };
+        let are_added = matches!((left, operator, right), (Value::Duration(_), Plus | Minus, Value::Duration(_)));
+        if let (Some(left), Some(right), false) = (amount(left), amount(right), are_added) {
+            return Ok(Self::numbers(operator, left, right));
+        }
         Ok(Some(match (left, operator, right) {
-            (Value::Number(left), _, Value::Number(right)) => return Ok(Self::numbers(operator, *left, *right)),
-            (Value::Date(left), Minus, Value::Date(right)) => Value::Number(left.millis() - right.millis()),
+            (Value::Date(left), Minus, Value::Date(right)) => {
+                Value::duration(Duration::of(Unit::Millisecond, left.millis() - right.millis()))
+            }
             (Value::Date(date), Plus | Minus, Value::Duration(duration)) => return moved(date, duration),
             (Value::Duration(duration), Plus, Value::Date(date)) => return moved(date, duration),
             (Value::Date(date), Plus | Minus, Value::Text(text)) => match crate::eval::methods::read_duration(text) {
@@ -141,6 +151,10 @@ impl Evaluator<'_> {
             }
             (Value::Duration(duration), Times, Value::Number(by)) => Value::duration(duration.map(|count| count * by)),
             (Value::Duration(duration), Over, Value::Number(by)) => Value::duration(duration.map(|count| count / by)),
+            // A date that a note has not, moved.
+            (Value::Null, Plus, Value::Text(text)) if crate::eval::methods::read_duration(text).is_some() => {
+                Value::Null
+            }
             (Value::Text(_), Plus, _) | (_, Plus, Value::Text(_)) => {
                 self.joined(&show::text(left, Dialect::Bases)?, &show::text(right, Dialect::Bases)?)?
             }

@@ -23,6 +23,7 @@ pub(super) struct Note {
 #[derive(Default)]
 pub(super) struct World {
     notes: BTreeMap<Arc<str>, Note>,
+    forgets_created: bool,
 }
 
 impl World {
@@ -33,6 +34,11 @@ impl World {
         let note = Note { properties, tags: owned(tags), links: owned(links), lists: Vec::new() };
         self.notes.insert(path.into(), note);
         self
+    }
+
+    /// Without times of creation.
+    pub(super) fn without_created(self) -> Self {
+        Self { forgets_created: true, ..self }
     }
 
     /// A task in that note.
@@ -91,6 +97,7 @@ impl Pages for World {
             |link: &String| Value::link(Link::file(self.resolve(link, path).unwrap_or_else(|| link.as_str().into())));
         match fact {
             Fact::Size => note.properties.len().into(),
+            Fact::Created if self.forgets_created => Value::Null,
             Fact::Created => moment(1_700_000_000_000, &TimeZone::UTC),
             Fact::Modified => moment(1_715_700_000_000, &TimeZone::UTC),
             Fact::Tags => texts(&note.tags),
@@ -114,6 +121,10 @@ impl Pages for World {
     fn resolve(&self, link: &str, _: &str) -> Option<Arc<str>> {
         let named = |path: &&Arc<str>| ***path == *link || crate::value::link_title(path) == link;
         self.notes.keys().find(named).cloned()
+    }
+
+    fn knows_created(&self) -> bool {
+        !self.forgets_created
     }
 
     fn paths(&self) -> Vec<Arc<str>> {

@@ -88,6 +88,12 @@ impl Duration {
         Unit::ALL.into_iter().rev().map(|unit| self.get(unit) * unit.millis()).sum()
     }
 
+    /// Its milliseconds, if it was counted in no other unit, as the time between two dates is.
+    pub(crate) fn bare_millis(&self) -> Option<f64> {
+        let (millis, larger) = self.counts.split_last()?;
+        if larger.iter().all(Option::is_none) { *millis } else { None }
+    }
+
     pub(crate) fn count(&self, unit: Unit) -> Option<f64> {
         self.counts.get(unit as usize).copied().flatten()
     }

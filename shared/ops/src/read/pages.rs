@@ -20,7 +20,7 @@ use atlas_expressions::value::{Object, Value};
 use atlas_expressions::{Dialect, Kind};
 use atlas_segment::record::RecordHead;
 use atlas_segment::{Part, Record, SectionName};
-use jiff::tz::{TimeZone, TimeZoneDatabase};
+use jiff::tz::TimeZone;
 
 use crate::error::{Code, Error, Reason};
 use crate::operation::Context;
@@ -66,7 +66,7 @@ impl IndexPages {
     /// Fetches what rows are made of: one wave, and the pages of records if they are not kept in memory.
     ///
     /// # Errors
-    /// When the store does not answer, or a segment is damaged.
+    /// When the store does not answer, a segment is damaged, or the deployment's time zone is none.
     pub async fn fetch(context: &Context<'_>, view: View, dialect: Dialect) -> Result<Self, Error> {
         Self::fetch_for(context, view, dialect, dialect == Dialect::Dataview).await
     }
@@ -106,7 +106,7 @@ impl IndexPages {
         Ok(Self {
             graph,
             dialect,
-            zone: zone(context),
+            zone: context.zone(None)?,
             records,
             documents: RefCell::default(),
             columns: RefCell::default(),
@@ -223,6 +223,10 @@ impl Pages for IndexPages {
         self.meaning(link, from)
     }
 
+    fn knows_created(&self) -> bool {
+        false
+    }
+
     fn paths(&self) -> Vec<Arc<str>> {
         self.noted(self.all()).unwrap_or_default()
     }
@@ -240,13 +244,6 @@ impl Pages for IndexPages {
 /// Whether a file or a folder of the path begins with a dot: such files are no rows, and links do not mean them.
 fn is_dotted(path: &str) -> bool {
     path.starts_with('.') || path.contains("/.")
-}
-
-/// The time zone of the deployment's days.
-#[must_use]
-pub fn zone(context: &Context<'_>) -> TimeZone {
-    let named = context.atlas.current.time_zone.as_deref().and_then(|name| TimeZoneDatabase::bundled().get(name).ok());
-    named.unwrap_or(TimeZone::UTC)
 }
 
 /// The error for a query that has no answer: `dql_error` or `bases_syntax_error` for what is wrong in `text`, with its line and column;

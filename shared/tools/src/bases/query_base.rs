@@ -70,7 +70,7 @@ pub struct Output {
     /// The summaries below the columns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     summaries: Vec<Summary>,
-    /// Errors in filters, for the first few files, which are left out.
+    /// Errors in filters, for the first few files, which are left out; and columns that are always empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }

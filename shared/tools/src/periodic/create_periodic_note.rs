@@ -1,7 +1,7 @@
 //! `create_periodic_note`: creates the note of a period.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, Given, Text, Zone};
+use atlas_ops::arguments::{Given, Text, Zone};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::view::View;
@@ -25,9 +25,9 @@ pub struct Arguments {
     /// A day of it, `YYYY-MM-DD`; today if not given.
     #[serde(default)]
     date: Given<Text<10>>,
-    /// The time zone of today; UTC if not given.
-    #[serde(default = "arguments::utc")]
-    timezone: Zone,
+    /// The time zone of today; the server's if not given.
+    #[serde(default)]
+    timezone: Given<Zone>,
     /// The path of a template to use instead of the settings' one; that one if not given.
     #[serde(default)]
     template_override: Given<String>,
@@ -72,7 +72,7 @@ impl Operation for CreatePeriodicNote {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let which = PeriodicDay::of(context, arguments.period, arguments.date.as_ref(), &arguments.timezone)?;
+        let which = PeriodicDay::of(context, arguments.period, arguments.date.as_ref(), arguments.timezone.as_ref())?;
         let template = super::template(arguments.template_override.as_deref())?;
         let find = |view: View| {
             let (which, template) = (&which, template.as_ref());

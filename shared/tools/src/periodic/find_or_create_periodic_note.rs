@@ -24,9 +24,9 @@ pub struct Arguments {
     /// A day of it, `YYYY-MM-DD`; today if not given.
     #[serde(default)]
     date: Given<Text<10>>,
-    /// The time zone of today; UTC if not given.
-    #[serde(default = "arguments::utc")]
-    timezone: Zone,
+    /// The time zone of today; the server's if not given.
+    #[serde(default)]
+    timezone: Given<Zone>,
     /// Also return its text and properties; true if not given.
     #[serde(default = "arguments::yes")]
     include_content: bool,
@@ -62,7 +62,7 @@ impl Operation for FindOrCreatePeriodicNote {
     type Output = Output;
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let which = PeriodicDay::of(context, arguments.period, arguments.date.as_ref(), &arguments.timezone)?;
+        let which = PeriodicDay::of(context, arguments.period, arguments.date.as_ref(), arguments.timezone.as_ref())?;
         let find = |view: View| {
             let which = &which;
             async move { PeriodicNote::find(context, &view, which, None).await }

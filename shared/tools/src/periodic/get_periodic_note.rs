@@ -25,9 +25,9 @@ pub struct Arguments {
     /// A day of it, `YYYY-MM-DD`; today if not given.
     #[serde(default)]
     date: Given<Text<10>>,
-    /// The time zone of today; UTC if not given.
-    #[serde(default = "arguments::utc")]
-    timezone: Zone,
+    /// The time zone of today; the server's if not given.
+    #[serde(default)]
+    timezone: Given<Zone>,
     /// Also return its text and properties; true if not given.
     #[serde(default = "arguments::yes")]
     include_content: bool,
@@ -63,7 +63,7 @@ impl Operation for GetPeriodicNote {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let Arguments { period, date, timezone, include_content } = arguments;
-        let which = PeriodicDay::of(context, period, date.as_ref(), &timezone)?;
+        let which = PeriodicDay::of(context, period, date.as_ref(), timezone.as_ref())?;
         let find = |view: View| {
             let which = &which;
             async move {

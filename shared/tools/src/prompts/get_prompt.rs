@@ -3,7 +3,7 @@
 use atlas_access::Access;
 use atlas_expressions::Dialect;
 use atlas_expressions::pages::Pages as _;
-use atlas_ops::arguments::{self, Text, Zone, invalid_input};
+use atlas_ops::arguments::{Given, Text, Zone, invalid_input};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::response_limit::AROUND_TEXT;
@@ -24,7 +24,6 @@ use serde_json::{Map, Value};
 use super::{missing, path, prompt};
 use crate::attachments::get_attachment::{self, SCALED_MIME};
 use crate::attachments::mime;
-use crate::periodic;
 
 /// Returns a prompt of the vault with its arguments filled in.
 pub struct GetPrompt;
@@ -38,9 +37,9 @@ pub struct Arguments {
     /// The texts of its arguments, by name; none if not given.
     #[serde(default)]
     arguments: Map<String, Value>,
-    /// The time zone of dates and times, such as Europe/Berlin; UTC if not given.
-    #[serde(default = "arguments::utc")]
-    timezone: Zone,
+    /// The time zone of dates and times, such as Europe/Berlin; the server's if not given.
+    #[serde(default)]
+    timezone: Given<Zone>,
 }
 
 /// The prompt.
@@ -96,7 +95,7 @@ impl Operation for GetPrompt {
         let path = path(context.vault, name)?;
         // A hidden prompt is one that is not there.
         context.check(Access::Read, &path).map_err(|_| missing(context.vault, name))?;
-        let now = periodic::local_time(&arguments.timezone, context.now)?;
+        let now = context.zone(arguments.timezone.as_ref())?.to_datetime(context.now);
         let read = |view: View| {
             let (path, arguments) = (&path, &arguments.arguments);
             async move {

@@ -60,7 +60,7 @@ pub struct Output {
     /// Whether the limit exceeded the most rows of a page.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     overflow: bool,
-    /// Errors in some rows, which are left out.
+    /// Errors in some rows, which are left out; and columns that are always empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }

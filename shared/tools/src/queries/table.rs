@@ -50,7 +50,7 @@ pub(crate) struct Table {
     pub(crate) columns: Vec<String>,
     /// Its rows.
     pub(crate) rows: Vec<Row>,
-    /// Errors in some rows, which are left out.
+    /// Errors in some rows, which are left out; and columns that are always empty.
     pub(crate) warnings: Vec<String>,
 }
 

@@ -2,7 +2,7 @@
 
 use atlas_access::Access;
 use atlas_mirror::Hash;
-use atlas_ops::arguments::{self, Given, Text, Zone, invalid_input};
+use atlas_ops::arguments::{Given, Text, Zone, invalid_input};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::view::View;
@@ -32,9 +32,9 @@ pub struct Arguments {
     /// The folder of the note, where the action lets the person choose it; the action's own if not given.
     #[serde(default)]
     folder: Given<Text<1024>>,
-    /// The time zone of dates and times, such as Europe/Berlin; UTC if not given.
-    #[serde(default = "arguments::utc")]
-    timezone: Zone,
+    /// The time zone of dates and times, such as Europe/Berlin; the server's if not given.
+    #[serde(default)]
+    timezone: Given<Zone>,
 }
 
 /// The result.
@@ -82,7 +82,7 @@ impl Operation for TriggerQuickadd {
         context.check_writable()?;
         let Arguments { action_name, args, folder, timezone } = arguments;
         templates::check(&args)?;
-        let now = periodic::local_time(&timezone, context.first_made)?;
+        let now = context.zone(timezone.as_ref())?.to_datetime(context.first_made);
         let seed = Hash::of(format!("{action_name:?}\n{}", context.first_made).as_bytes());
         let seed = seed.as_bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         let plan = |view: View| {

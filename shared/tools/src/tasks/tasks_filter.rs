@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use atlas_ops::arguments::{self, Exact, Given, Text, Zone};
+use atlas_ops::arguments::{Exact, Given, Text, Zone};
 use atlas_ops::atlas::Limits;
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
@@ -17,7 +17,6 @@ use atlas_segment::facts::Task;
 use atlas_vault::task::query::{Folded, GroupKey, Item, Query};
 use atlas_vault::task::{TaskFields, fields};
 use jiff::civil::Date;
-use jiff::tz::{TimeZone, TimeZoneDatabase};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -39,9 +38,9 @@ pub struct Arguments {
     /// A sorting before those of the query, in the syntax of `sort by`: `priority`, `due reverse`. Else by path and line.
     #[serde(default)]
     sort_by: Given<Text<100>>,
-    /// The time zone of today, `Europe/Berlin`; UTC if not given.
-    #[serde(default = "arguments::utc")]
-    timezone: Zone,
+    /// The time zone of today, `Europe/Berlin`; the server's if not given.
+    #[serde(default)]
+    timezone: Given<Zone>,
     /// Most tasks to return; 100 if not given, at most 1,000.
     #[serde(default)]
     limit: Limit,
@@ -93,8 +92,7 @@ impl Operation for TasksFilter {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let Arguments { filter, group_by, sort_by, timezone, limit, cursor } = arguments;
-        let zone = zone(&timezone)?;
-        let today = context.now.to_zoned(zone).date();
+        let today = context.zone(timezone.as_ref())?.to_datetime(context.now).date();
         let query = query(&filter, today, sort_by.as_ref(), group_by.as_ref())?;
         // The results differ each day.
         let listing = (Self::INFO.name, &filter, &group_by, &sort_by, today);
@@ -110,13 +108,6 @@ impl Operation for TasksFilter {
         };
         paging.read(context, page).await
     }
-}
-
-fn zone(name: &Zone) -> Result<TimeZone, Error> {
-    TimeZoneDatabase::bundled().get(name.as_str()).map_err(|_| {
-        let message = format!("timezone: {:?} is not a time zone; write Europe/Berlin", name.as_str());
-        Error::bad_request(Reason::InvalidInput, message).with("field", "timezone")
-    })
 }
 
 fn query(

@@ -150,7 +150,7 @@ impl Operation for UpdateTask {
         let line = arguments.line.get();
         let change = arguments.set.change()?;
         let condition = Condition::of_existing(arguments.if_match.as_ref())?;
-        let today = jiff::tz::TimeZone::UTC.to_datetime(context.now).date();
+        let today = context.zone(None)?.to_datetime(context.now).date();
         let changed = |text: Option<&str>| {
             let text = text.ok_or_else(|| notes::missing(path.as_str()))?;
             let number = u32::try_from(line).unwrap_or(u32::MAX);

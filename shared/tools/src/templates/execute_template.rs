@@ -1,7 +1,7 @@
 //! `execute_template`: creates a note from a template.
 
 use atlas_access::Access;
-use atlas_ops::arguments::{self, ReadPath, WritePath, Zone};
+use atlas_ops::arguments::{Given, ReadPath, WritePath, Zone};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::aliases::Alias;
@@ -35,9 +35,9 @@ pub struct Arguments {
     /// Replace an existing note; a person has to confirm it. It fails if not given.
     #[serde(default)]
     overwrite: bool,
-    /// The time zone of dates and times, such as Europe/Berlin; UTC if not given.
-    #[serde(default = "arguments::utc")]
-    timezone: Zone,
+    /// The time zone of dates and times, such as Europe/Berlin; the server's if not given.
+    #[serde(default)]
+    timezone: Given<Zone>,
 }
 
 /// The note.
@@ -89,7 +89,7 @@ impl Operation for ExecuteTemplate {
         let Arguments { template, target, args, overwrite, timezone } = arguments;
         let (template, target) = (VaultPath::from(template), VaultPath::from(target));
         check(&args)?;
-        let now = periodic::local_time(&timezone, context.first_made)?;
+        let now = context.zone(timezone.as_ref())?.to_datetime(context.first_made);
         let read = |view: View| {
             let template = &template;
             async move {

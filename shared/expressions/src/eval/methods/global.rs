@@ -83,7 +83,7 @@ pub(super) fn call(evaluator: &Evaluator<'_>, name: &str, arguments: &[Value]) -
         ("list", [value]) => Value::list(vec![value.clone()]),
         ("max" | "min", [_, ..]) => {
             let given = arguments.iter().filter(|value| !value.is_null());
-            let given: Option<Vec<f64>> = given.map(Value::as_number).collect();
+            let given: Option<Vec<f64>> = given.map(Value::as_amount).collect();
             let fold = if name == "max" { f64::max } else { f64::min };
             given.ok_or_else(unfit)?.into_iter().reduce(fold).into()
         }

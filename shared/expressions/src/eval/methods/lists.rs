@@ -63,7 +63,7 @@ pub(super) fn each(
 pub(super) fn call(evaluator: &Evaluator<'_>, call: &Call<'_>, items: &[Value]) -> Result<Option<Value>> {
     evaluator.spend(items.len())?;
     let has = |wanted: &Value| items.iter().any(|item| evaluator.equal(item, wanted));
-    let numbers = || items.iter().filter_map(Value::as_number);
+    let numbers = || items.iter().filter_map(Value::as_amount);
     Ok(Some(match (call.name, call.arguments) {
         ("contains", [wanted]) => has(wanted).into(),
         ("containsAll", wanted) => wanted.iter().all(has).into(),
