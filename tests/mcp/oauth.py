@@ -54,9 +54,9 @@ class Browser:
         assert status == 200, page
         kept = [(name, hidden(page, name)) for name in ["form_token", "request", "vault"]]
         choice = [("scope", scope) for scope in scopes] + [("time", "86400"), ("decision", "allow")]
-        status, place, page = self.ask("/ui/authorize", kept + choice)
-        assert status == 303, page
-        return place
+        status, _, page = self.ask("/ui/authorize", kept + choice)
+        assert status == 200, page
+        return html.unescape(re.search(r'http-equiv="refresh" content="0;url=([^"]*)"', page)[1])
 
 
 def hidden(page, name):

@@ -37,6 +37,9 @@ pub enum Scope {
 pub const ALL: [Scope; 6] =
     [Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault, Scope::BulkVault, Scope::ApproveVault, Scope::Admin];
 
+/// Those that a person can grant a client. Deciding on calls and administering is for people.
+pub const GRANTABLE: [Scope; 4] = [Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault, Scope::BulkVault];
+
 /// Those of the Obsidian app, in their order; a token that grants `execute:*` grants them all.
 pub const EXECUTE: [Scope; 5] =
     [Scope::ExecuteCommand, Scope::ExecuteDataview, Scope::ExecuteOcr, Scope::ExecuteMakemd, Scope::ExecuteWorkspace];

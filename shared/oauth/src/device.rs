@@ -184,7 +184,7 @@ impl Server<'_> {
         match decided {
             None => Err(self.undecided(&name, asked).await?),
             Some(Decided { grant: None }) => Err(OAuthError::new(Code::AccessDenied, "the person did not allow it")),
-            Some(Decided { grant: Some((id, grant)) }) => self.begin(id, grant).await,
+            Some(Decided { grant: Some((id, grant)) }) => self.begin(id, grant, code).await,
         }
     }
 

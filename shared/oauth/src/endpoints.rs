@@ -14,7 +14,7 @@ use axum::response::Response;
 use serde_json::{Map, Value, json};
 
 use crate::client::{GRANT_TYPES, Metadata, register};
-use crate::clients::client_of;
+use crate::clients::unasked_client_of;
 use crate::error::{Code, OAuthError};
 use crate::request::{resource_of, scopes_of, text};
 use crate::server::Server;
@@ -109,7 +109,8 @@ pub(crate) async fn device(State(app): State<App>, request: Request) -> Response
             return Ok(None);
         }
         let form = form?;
-        let client = client_of(&app, &server, needed(&form, "client_id")?).await?;
+        // A stranger has nothing fetched. The page looks at the client's document, for the person.
+        let client = unasked_client_of(&server, needed(&form, "client_id")?)?;
         let resource = resource_of(text(&form, "resource"), &server.issuer.resources())?;
         server.begin_device(&client, &scopes_of(text(&form, "scope")), &resource).await.map(Some)
     })

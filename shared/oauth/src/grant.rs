@@ -4,10 +4,14 @@
 //! - `codes/<hash>`: the grant that a code stands for, until it is redeemed or a minute has passed
 //! - `grants/<id>`: the grant, created by who redeems its code first. So that object is what makes a code good for once.
 //! - `grants/<id>.ended`: that the grant was revoked, or ended by a replay
-//! - `refresh/<grant>.<hash>`: a refresh token; with `.used`, that the next one was given for it
+//! - `refresh/<grant>.<hash>`: a refresh token; with `.used`, that the next one was given for it, and when
+//!
+//! The next secret is derived from the one before by the server's own, and is there before the mark that uses that one up. So a request that failed between the two
+//! can be made again, and one whose answer was lost gets the same token again, for half a minute.
 
 use std::time::Duration;
 
+use atlas_access::seal::seal;
 use atlas_access::{AccessClaims, Scope};
 use atlas_mirror::{Hash, Id, MirrorError};
 use atlas_web::issuer::ended;
@@ -17,13 +21,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, OAuthError};
 use crate::pkce;
-use crate::request::AuthorizationRequest;
+use crate::request::{AuthorizationRequest, scopes_of};
 use crate::server::{ACCESS_TIME, MAX_OBJECT, Server, Tokens, hash, is_secret, named, spaced};
 
 /// How long a code can be redeemed.
 pub const CODE_TIME: Duration = Duration::from_secs(60);
 /// How long a refresh token is good that nobody uses.
 const IDLE_TIME: Duration = Duration::from_secs(60 * 24 * 3600);
+/// How long a request for the next tokens can be made again, as long as nobody used those.
+const REPEAT_TIME: Duration = Duration::from_secs(30);
 /// Most grants that are listed.
 const MAX_LISTED: usize = 500;
 const CODES: &str = "codes";
@@ -106,9 +112,11 @@ struct StoredRefresh {
 }
 
 /// The mark of a used refresh token.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Used {
-    by: Id,
+    /// When; long ago, if it is not said.
+    #[serde(default)]
+    at: Timestamp,
 }
 
 /// The mark of an ended grant.
@@ -191,12 +199,13 @@ impl Server<'_> {
             return Err(OAuthError::grant());
         }
         is_of(&stored.grant, resource)?;
-        self.begin(stored.id, stored.grant).await
+        self.begin(stored.id, stored.grant, code).await
     }
 
-    /// Begins a grant, once: its first tokens. A second time ends it.
-    pub(crate) async fn begin(&self, id: Id, grant: Grant) -> Result<Tokens, OAuthError> {
+    /// Begins a grant by `code`, once: its first tokens. A second time ends it.
+    pub(crate) async fn begin(&self, id: Id, grant: Grant, code: &str) -> Result<Tokens, OAuthError> {
         let name = named(GRANTS, id);
+        let refresh = self.next(id, &grant, code).await?;
         let stored = StoredGrant { grant, by: (self.random)()? };
         if !self.mirror.create_state_if_absent(&name, &stored).await? {
             let first: Option<StoredGrant> = self.mirror.get_state_up_to(&name, MAX_OBJECT).await?;
@@ -205,11 +214,11 @@ impl Server<'_> {
                 return Err(OAuthError::grant());
             }
         }
-        self.tokens(id, &stored.grant, &stored.grant.scopes()).await
+        self.tokens(id, &stored.grant, &stored.grant.scopes(), &refresh)
     }
 
-    /// An access token of the grant `id`, for some of its scopes.
-    fn access(&self, id: Id, grant: &Grant, scopes: &[Scope]) -> Result<(String, i64, String), OAuthError> {
+    /// An access token of the grant `id`, for some of its scopes, and the refresh token with this secret.
+    fn tokens(&self, id: Id, grant: &Grant, scopes: &[Scope], secret: &str) -> Result<Tokens, OAuthError> {
         let expires = self.after(ACCESS_TIME).min(grant.expires);
         let scope = spaced(scopes);
         let (iat, exp) = (self.now.as_second(), expires.as_second());
@@ -227,22 +236,22 @@ impl Server<'_> {
             folders: grant.folders.as_deref(),
             grant: &grant_id,
         };
-        let token = self.issuer.authority.keys.sign(&claims).map_err(|error| {
+        let access = self.issuer.authority.keys.sign(&claims).map_err(|error| {
             let internal = Some(error.to_string());
             OAuthError { internal, ..OAuthError::new(Code::ServerError, "this service cannot sign tokens now") }
         })?;
-        Ok((token, exp - iat, scope))
+        Ok(Tokens { access, refresh: format!("{id}.{secret}"), expires_in: exp - iat, scope })
     }
 
-    async fn tokens(&self, id: Id, grant: &Grant, scopes: &[Scope]) -> Result<Tokens, OAuthError> {
-        let secret = self.secret()?;
-        let (access, expires_in, scope) = self.access(id, grant, scopes)?;
+    /// The secret of the refresh token that comes after the code or the secret `before`: always the same one, and stored.
+    async fn next(&self, id: Id, grant: &Grant, before: &str) -> Result<String, OAuthError> {
+        let secret = seal(&self.issuer.authority.secret, &["oauth refresh", &id.to_string()], before);
         let stored = StoredRefresh { expires: self.after(IDLE_TIME).min(grant.expires) };
         self.mirror.create_state_if_absent(&refresh_name(id, &secret), &stored).await?;
-        Ok(Tokens { access, refresh: format!("{id}.{secret}"), expires_in, scope })
+        Ok(secret)
     }
 
-    /// Gives the next tokens for a refresh token. One that was used before ends the grant, since two have it.
+    /// Gives the next tokens for a refresh token. One that was used before ends the grant, since two have it; but for a request that is soon made again.
     ///
     /// # Errors
     /// [`Code::InvalidGrant`], [`Code::InvalidScope`], [`Code::InvalidTarget`], or when the store does not answer.
@@ -269,22 +278,33 @@ impl Server<'_> {
         }
         is_of(&grant, resource)?;
         let mut scopes = grant.scopes();
-        if let Some(asked) = scope {
-            let names: Vec<&str> = asked.split(' ').collect();
-            // Some clients repeat names that are no scopes of a vault, and were never granted.
-            let is_more = |name: &&str| name.parse::<Scope>().is_ok_and(|scope| !scopes.contains(&scope));
-            if names.iter().any(is_more) {
-                return Err(OAuthError::new(Code::InvalidScope, "scope: ask for no more than was granted"));
+        if scope.is_some() {
+            // Some clients ask each time for what they asked the person for, who granted less.
+            let asked = scopes_of(scope);
+            scopes.retain(|scope| asked.contains(scope));
+            if scopes.is_empty() {
+                return Err(OAuthError::new(Code::InvalidScope, "scope: ask for some of what was granted"));
             }
-            scopes.retain(|scope| names.contains(&scope.as_str()));
         }
-        let own = Used { by: (self.random)()? };
-        let first = self.mirror.get_or_create_state(&format!("{name}{USED}"), &own).await?;
-        if first.is_some_and(|first| first != own) {
+        let next = self.next(id, &grant, secret).await?;
+        let first = self.mirror.get_or_create_state(&format!("{name}{USED}"), &Used { at: self.now }).await?;
+        if let Some(first) = first
+            && !self.is_repeat(id, &first, &next).await?
+        {
             self.end(id, "replay").await?;
             return Err(OAuthError::grant());
         }
-        self.tokens(id, &grant, &scopes).await
+        self.tokens(id, &grant, &scopes, &next)
+    }
+
+    /// Whether a refresh token that was used at `first` is used again by who got no answer: soon, and while nobody has used the `next` one.
+    async fn is_repeat(&self, id: Id, first: &Used, next: &str) -> Result<bool, OAuthError> {
+        // The clocks of two instances differ.
+        let waited = self.now.duration_since(first.at).unsigned_abs();
+        if waited >= REPEAT_TIME {
+            return Ok(false);
+        }
+        Ok(self.mirror.get_state::<Used>(&format!("{}{USED}", refresh_name(id, next))).await?.is_none())
     }
 
     /// Ends the grant that a refresh token of `client` is of, used or not (RFC 7009). Does nothing for any other text.

@@ -1,11 +1,11 @@
 //! The server's metadata (RFC 8414, OpenID Connect Discovery).
 
+use atlas_access::scope::GRANTABLE;
 use atlas_web::issuer::Issuer;
 use serde_json::{Value, json};
 
 use crate::client::GRANT_TYPES;
 use crate::pkce;
-use crate::request::GRANTABLE;
 
 /// The paths of the metadata: as RFC 8414 has it, and as OpenID Connect does.
 pub const METADATA: [&str; 2] = ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"];

@@ -10,6 +10,8 @@ use atlas_access::seal::{is_sealed, seal};
 use atlas_mirror::Id;
 use ring::hmac;
 use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use crate::error::{Code, OAuthError};
 use crate::passphrase::is_theirs;
@@ -24,6 +26,9 @@ const FREE: usize = 5;
 /// Longest wait, in seconds.
 const LONGEST_WAIT: i64 = 60;
 const DEVICE: &str = "oauth browser";
+/// Comparisons at once in this process, each of which takes a processor and 19 MiB; and the time that a try waits for one to end.
+static COMPARISONS: Semaphore = Semaphore::const_new(2);
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The outcome of a try to sign in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,14 +101,22 @@ impl Server<'_> {
         browser: Option<&str>,
     ) -> Result<Outcome, OAuthError> {
         self.mirror.check_writes_once().await?;
-        if let Some(seconds) = self.wait(self.whose(address, browser)).await? {
+        // A browser in which the person signed in before is counted by itself.
+        let whose = browser.and_then(|browser| self.known_browser(browser)).unwrap_or(address);
+        if let Some(seconds) = self.wait(whose).await? {
             return Ok(Outcome::Wait(seconds));
         }
         let authority = &self.issuer.authority;
         let (hash, passphrase, check) = (authority.passphrase.clone(), passphrase.to_owned(), self.check);
-        // It takes a processor for a while.
-        let known = tokio::task::spawn_blocking(move || is_theirs(hash.as_deref(), &passphrase, check)).await;
-        let known = known.map_err(|error| OAuthError {
+        let Ok(Ok(place)) = timeout(PATIENCE, COMPARISONS.acquire()).await else {
+            return Ok(Outcome::Wait(PATIENCE.as_secs().cast_signed()));
+        };
+        // The place is free once the work is done, also where nobody waits for it any more.
+        let compare = move || {
+            let _place = place;
+            is_theirs(hash.as_deref(), &passphrase, check)
+        };
+        let known = tokio::task::spawn_blocking(compare).await.map_err(|error| OAuthError {
             internal: Some(error.to_string()),
             ..OAuthError::new(Code::ServerError, "this service cannot check passphrases now")
         })?;
@@ -116,11 +129,6 @@ impl Server<'_> {
             },
         };
         Ok(if known && is_coded { Outcome::SignedIn } else { Outcome::Wrong })
-    }
-
-    /// Whose tries a try is counted with: those of a browser in which the person signed in before, else those from `address`.
-    pub(crate) fn whose<'t>(&self, address: &'t str, browser: Option<&'t str>) -> &'t str {
-        browser.and_then(|browser| self.known_browser(browser)).unwrap_or(address)
     }
 
     /// How long the next try has to wait, in seconds. This one counts.
@@ -166,7 +174,7 @@ impl Server<'_> {
     }
 
     /// The browser that shows this, if the person signed in with it before.
-    fn known_browser<'t>(&self, shown: &'t str) -> Option<&'t str> {
+    pub(crate) fn known_browser<'t>(&self, shown: &'t str) -> Option<&'t str> {
         let (id, sealed) = shown.split_once('.')?;
         let is_known = id.parse::<Id>().is_ok() && is_sealed(&self.issuer.authority.secret, &[DEVICE], id, sealed);
         is_known.then_some(id)

@@ -65,18 +65,6 @@ pub fn place(address: &str) -> String {
     }
 }
 
-/// The source that a page must allow forms to lead to, for a policy of content: never more than a scheme and a host.
-#[must_use]
-pub fn source(address: &str) -> String {
-    match address.parse::<Url>() {
-        // A policy cannot name an address of IPv6.
-        Ok(url) if url.scheme() == "http" && url.host_str() == Some("[::1]") => "http:".to_owned(),
-        Ok(url) if matches!(url.scheme(), "http" | "https") => url.origin().ascii_serialization(),
-        Ok(url) => format!("{}:", url.scheme()),
-        Err(_) => String::new(),
-    }
-}
-
 /// `address` with these parameters.
 #[must_use]
 pub fn with_parameters(address: &str, parameters: &[(&str, &str)]) -> String {
@@ -171,13 +159,6 @@ mod tests {
             if is_match(&registered, &asked) {
                 let (one, other): (Url, Url) = (registered.parse().unwrap(), asked.parse().unwrap());
                 prop_assert_eq!((one.scheme(), one.host_str(), one.path(), one.query()), (other.scheme(), other.host_str(), other.path(), other.query()));
-            }
-        }
-
-        #[test]
-        fn a_policy_takes_a_source_as_one_word(address in "\\PC{0,40}") {
-            if is_allowed(&address) {
-                prop_assert!(source(&address).bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-:/[]+_~%!$&'()*=".contains(&byte)));
             }
         }
     }

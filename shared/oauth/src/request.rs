@@ -1,7 +1,7 @@
 //! A request for authorization (RFC 6749, section 4.1.1), as the browser brings it.
 
 use atlas_access::Scope;
-use atlas_access::scope::EXECUTE;
+use atlas_access::scope::{EXECUTE, GRANTABLE};
 use serde_json::{Map, Value};
 
 use crate::client::Client;
@@ -9,8 +9,6 @@ use crate::error::{Code, OAuthError};
 use crate::pkce;
 use crate::redirect;
 
-/// The scopes that can be granted to a client. Deciding on calls and administering is for people.
-pub const GRANTABLE: [Scope; 4] = [Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault, Scope::BulkVault];
 /// Longest state of a client, in bytes.
 const MAX_STATE: usize = 2048;
 

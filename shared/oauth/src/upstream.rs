@@ -42,6 +42,9 @@ const PURPOSE: &str = "oauth upstream";
 struct Note {
     id: Id,
     next: String,
+    /// The browser's mark, if the person signed in with it before: it does not come along from another site.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    browser: Option<String>,
     /// In seconds since 1970.
     expires: i64,
 }
@@ -59,6 +62,15 @@ pub struct Begun {
     pub address: String,
     /// The sealed note.
     pub kept: String,
+}
+
+/// A sign-in that ended well.
+#[derive(Debug)]
+pub struct Finished {
+    /// The page that is led to.
+    pub next: String,
+    /// Whether the person signed in with this browser before.
+    pub is_known: bool,
 }
 
 /// What goes to the provider and comes back, or proves to it and to the server that it is the same sign-in.
@@ -144,23 +156,24 @@ impl Denied {
 }
 
 impl Server<'_> {
-    /// Begins a sign-in that ends at the page `next`. Costs the store nothing.
+    /// Begins a sign-in that ends at the page `next`, in a browser that shows `browser`. Costs the store nothing.
     ///
     /// # Errors
     /// [`Denied::None`], [`Denied::Unreachable`], [`Denied::Unproven`].
-    pub async fn begin_upstream(&self, next: &str) -> Result<Begun, Denied> {
+    pub async fn begin_upstream(&self, next: &str, browser: Option<&str>) -> Result<Begun, Denied> {
         let upstream = self.issuer.upstream.as_ref().ok_or(Denied::None)?;
         let id = (self.random)()?;
         let next = Some(next).filter(|next| next.len() <= MAX_NEXT).unwrap_or_default().to_owned();
-        let note = Note { id, next, expires: self.after(TIME).as_second() };
+        let browser = browser.and_then(|browser| self.known_browser(browser)).map(str::to_owned);
+        let note = Note { id, next, browser, expires: self.after(TIME).as_second() };
         let note = URL_SAFE_NO_PAD.encode(serde_json::to_vec(&note).unwrap_or_default());
         let kept = format!("{note}.{}", self.upstream_seal("note", &note));
         let handshake = self.handshake(id);
         Ok(Begun { address: in_time(provider::address(upstream, &handshake)).await?, kept })
     }
 
-    /// Ends a sign-in with the provider's `answer`, in the browser that has `kept` a note of it and comes from `address`, a pseudonym: the page that is led to. Three
-    /// requests to the store, none for who has no note.
+    /// Ends a sign-in with the provider's `answer`, in the browser that has `kept` a note of it and comes from `address`, a pseudonym. Three
+    /// requests to the store, none for who has no note. The note proves that the browser began this, so it is no guess, and is not counted with tries of passphrases.
     ///
     /// # Errors
     /// [`Denied`].
@@ -169,8 +182,7 @@ impl Server<'_> {
         kept: Option<&str>,
         answer: &Map<String, Value>,
         address: &str,
-        browser: Option<&str>,
-    ) -> Result<String, Denied> {
+    ) -> Result<Finished, Denied> {
         let upstream = self.issuer.upstream.as_ref().ok_or(Denied::None)?;
         let note = kept.and_then(|kept| self.note(kept)).ok_or(Denied::Stale)?;
         let state = text(answer, "state").unwrap_or_default();
@@ -179,7 +191,8 @@ impl Server<'_> {
             return Err(Denied::Stale);
         }
         self.mirror.check_writes_once().await?;
-        if let Some(seconds) = self.wait(self.whose(address, browser)).await? {
+        let whose = format!("upstream-{}", note.browser.as_deref().unwrap_or(address));
+        if let Some(seconds) = self.wait(&whose).await? {
             return Err(Denied::Wait(seconds));
         }
         let own = Used { by: (self.random)()? };
@@ -203,7 +216,7 @@ impl Server<'_> {
         if !is_listed(&upstream.document, &identity) {
             return Err(Denied::Stranger(identity.subject));
         }
-        Ok(note.next)
+        Ok(Finished { next: note.next, is_known: note.browser.is_some() })
     }
 
     fn upstream_seal(&self, part: &str, text: &str) -> String {

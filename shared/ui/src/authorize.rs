@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::consent;
 use crate::entrance;
-use crate::frame::Section;
+use crate::frame::{self, Section};
 use crate::response;
 use crate::sign_in::told;
 use crate::visit::{Form, Visit};
@@ -42,9 +42,9 @@ pub(crate) async fn decide(form: Form) -> Response {
         Err(response) => return *response,
     };
     match consent::choice(&form, &request.scopes).await {
-        Ok(None) => response::see(&request.denied_address(&server.issuer.address)),
+        Ok(None) => response::onward(frame::onward(&request.denied_address(&server.issuer.address))),
         Ok(Some(choice)) => match server.make_code(&request, &choice).await {
-            Ok(code) => response::see(&request.code_address(&code, &server.issuer.address)),
+            Ok(code) => response::onward(frame::onward(&request.code_address(&code, &server.issuer.address))),
             Err(error) => visit.failed(&told(error)),
         },
         Err(problem) => shown(visit, &request, &written, Some((&form, &problem))),
@@ -97,8 +97,7 @@ fn shown(visit: &Visit, request: &AuthorizationRequest, written: &str, sent: Opt
             p.hint { "You can revoke this at any time under Access. It then ends within ten minutes." }
         }
     };
-    let page = visit.page(Section::Other, TITLE, content);
-    response::with_forms_to(page, &redirect::source(&request.redirect_uri))
+    visit.page(Section::Other, TITLE, content)
 }
 
 /// The client that asks, and how it is known.

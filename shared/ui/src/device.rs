@@ -1,7 +1,8 @@
 //! A terminal asks for tokens: the person types in the code that it shows.
 
-use atlas_oauth::Server;
+use atlas_mirror::Hash;
 use atlas_oauth::device::DeviceRequest;
+use atlas_oauth::{Server, client_of};
 use axum::response::Response;
 use maud::html;
 
@@ -24,11 +25,19 @@ pub(crate) async fn page(visit: Visit) -> Response {
     if typed.is_empty() {
         return entry(&visit, None);
     }
-    match server.device_of(&typed).await {
-        Ok(Some((_, request))) => shown(&visit, &request, &typed, None),
-        Ok(None) => entry(&visit, Some(NOT_KNOWN)),
-        Err(error) => visit.failed(&told(error)),
+    match found(&visit, &server, &typed).await {
+        Ok((_, request)) => shown(&visit, &request, &typed, None),
+        Err(response) => *response,
     }
+}
+
+/// The request that a code, as somebody typed it, leads to, with the name that its client has now.
+async fn found(visit: &Visit, server: &Server<'_>, typed: &str) -> Result<(Hash, DeviceRequest), Box<Response>> {
+    let request = server.device_of(typed).await.map_err(|error| Box::new(visit.failed(&told(error))))?;
+    let (device, request) = request.ok_or_else(|| Box::new(entry(visit, Some(NOT_KNOWN))))?;
+    let client = client_of(visit.app(), server, &request.client).await;
+    let client = client.map_err(|error| Box::new(refused(visit, &error.description)))?;
+    Ok((device, DeviceRequest { client_name: client.name, ..request }))
 }
 
 /// Keeps what the person decided.
@@ -42,10 +51,9 @@ pub(crate) async fn decide(form: Form) -> Response {
 
 async fn decided(form: &Form, server: Server<'_>) -> Response {
     let (visit, typed) = (&form.visit, form.text(CODE));
-    let (device, request) = match server.device_of(typed).await {
-        Ok(Some(found)) => found,
-        Ok(None) => return entry(visit, Some(NOT_KNOWN)),
-        Err(error) => return visit.failed(&told(error)),
+    let (device, request) = match found(visit, &server, typed).await {
+        Ok(found) => found,
+        Err(response) => return *response,
     };
     let choice = match consent::choice(form, &request.scopes()).await {
         Ok(choice) => choice,

@@ -75,11 +75,7 @@ pub(crate) fn sign_in(app: &App, status: StatusCode, next: &str, problem: Option
             @if !by_token && !app.is_on_host() { p { "Nobody can sign in here: this service takes no signed tokens." } }
         }
     };
-    let page = response::page(status, frame::page(None, Section::Other, "Sign in", content));
-    match upstream {
-        Some(upstream) => response::with_forms_to(page, &upstream.sources()),
-        None => page,
-    }
+    response::page(status, frame::page(None, Section::Other, "Sign in", content))
 }
 
 /// Whether the request is one that only looks.

@@ -73,7 +73,7 @@ pub(crate) fn page(who: Option<Who<'_>>, section: Section, title: &str, content:
     }
 }
 
-/// The page that sends the browser on to `address`, as if the visitor had followed a link of this very site.
+/// The page that sends the browser on to `address`, as if the visitor had followed a link of this very site. A browser that does not go by itself shows the link.
 pub(crate) fn onward(address: &str) -> Markup {
     let refresh = html! { meta http-equiv="refresh" content=(format!("0;url={address}")); };
     html! {

@@ -45,12 +45,11 @@ pub(crate) fn with_pictures(mut response: Response) -> Response {
     response
 }
 
-/// The same page, whose forms may lead to `source` too: words of a policy.
-pub(crate) fn with_forms_to(mut response: Response, source: &str) -> Response {
-    let policy = POLICY.replace("form-action 'self'", &format!("form-action 'self' {source}"));
-    if let Ok(policy) = HeaderValue::from_str(&policy) {
-        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
-    }
+/// The answer to a form that leads to another site, by a `page` that sends the browser there. A redirect would not do: browsers hold every further hop of one against the policy of the
+/// form's page, and where that site leads next is not known here.
+pub(crate) fn onward(page: Markup) -> Response {
+    let mut response = self::page(StatusCode::OK, page);
+    response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     response
 }
 

@@ -91,12 +91,18 @@ async fn by_passphrase(app: &App, headers: &HeaderMap, fields: &Fields, next: &s
     };
     match problem {
         Some((status, problem)) => sign_in(app, status, next, Some(&problem)),
-        None => as_person(app, &server, headers, next).await,
+        None => as_person(app, &server, headers, known.is_some(), next).await,
     }
 }
 
-/// Begins a session of the person, and has the browser known from now on.
-pub(crate) async fn as_person(app: &App, server: &Server<'_>, headers: &HeaderMap, next: &str) -> Response {
+/// Begins a session of the person, and has the browser known from now on, unless it `is_known`.
+pub(crate) async fn as_person(
+    app: &App,
+    server: &Server<'_>,
+    headers: &HeaderMap,
+    is_known: bool,
+    next: &str,
+) -> Response {
     let begun = session::of_person(server.mirror, &server.issuer.authority.person, server.now).await;
     let (session, expires) = match begun {
         Ok(begun) => begun,
@@ -104,9 +110,7 @@ pub(crate) async fn as_person(app: &App, server: &Server<'_>, headers: &HeaderMa
     };
     let response = begin(app, headers, &session, expires, next).await;
     match server.new_browser() {
-        Ok(shown) if cookie::browser(headers).is_none() => {
-            with_cookie(response, cookie::browser_header(headers, &shown))
-        }
+        Ok(shown) if !is_known => with_cookie(response, cookie::browser_header(headers, &shown)),
         _ => response,
     }
 }

@@ -10,6 +10,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use crate::entrance::{HOME, sign_in};
+use crate::frame;
 use crate::response;
 use crate::session::cookie;
 use crate::sign_in::{as_person, place, told, with_cookie};
@@ -24,13 +25,13 @@ pub(crate) async fn begin(State(app): State<App>, request: Request) -> Response 
     };
     let next = place(fields.text("next"));
     let begun = match Server::of(&app) {
-        Some(server) => server.begin_upstream(&next).await,
+        Some(server) => server.begin_upstream(&next, cookie::browser(&headers)).await,
         None => Err(Denied::None),
     };
     match begun {
         Ok(begun) => {
             let kept = cookie::upstream_header(&headers, &begun.kept, TIME.as_secs());
-            with_cookie(response::see(&begun.address), kept)
+            with_cookie(response::onward(frame::onward(&begun.address)), kept)
         }
         Err(denied) => denied_page(&app, &denied, &next),
     }
@@ -45,9 +46,8 @@ pub(crate) async fn back(State(app): State<App>, request: Request) -> Response {
         Err(error) => return failed(&error),
     };
     let Some(server) = Server::of(&app) else { return denied_page(&app, &Denied::None, HOME) };
-    let (kept, known) = (cookie::upstream(headers), cookie::browser(headers));
-    let response = match server.finish_upstream(kept, &answer, &from, known).await {
-        Ok(next) => as_person(&app, &server, headers, &place(&next)).await,
+    let response = match server.finish_upstream(cookie::upstream(headers), &answer, &from).await {
+        Ok(done) => as_person(&app, &server, headers, done.is_known, &place(&done.next)).await,
         Err(denied) => denied_page(&app, &denied, HOME),
     };
     with_cookie(response, cookie::upstream_header(headers, "", 0))

@@ -1,7 +1,7 @@
 //! The caller's pseudonym in the log.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use sha2::{Digest as _, Sha256};
 
@@ -14,7 +14,7 @@ impl Caller {
     /// The caller at an address.
     #[must_use]
     pub fn at(address: IpAddr) -> Self {
-        Self::named(&address.to_canonical().to_string())
+        Self::named(&place(address).to_string())
     }
 
     /// The caller with this name in the token.
@@ -23,6 +23,14 @@ impl Caller {
         let hash: [u8; 32] = Sha256::digest(format!("atlas caller {name}")).into();
         let [a, b, c, d, e, f, ..] = hash;
         Self([a, b, c, d, e, f])
+    }
+}
+
+/// The address that stands for all that one customer has: of IPv6 the network of 64 bits.
+pub(crate) fn place(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
+        address => address,
     }
 }
 
@@ -46,5 +54,11 @@ mod tests {
         assert_eq!(at("192.0.2.7"), "920d6044124f");
         assert_eq!(at("::ffff:192.0.2.7"), at("192.0.2.7"));
         assert_ne!(at("192.0.2.8"), at("192.0.2.7"));
+    }
+
+    #[test]
+    fn a_network_of_one_customer_is_one_caller() {
+        assert_eq!(at("2001:db8:1:2::7"), at("2001:db8:1:2:ffff:ffff:ffff:ffff"));
+        assert_ne!(at("2001:db8:1:3::7"), at("2001:db8:1:2::7"));
     }
 }

@@ -3,7 +3,7 @@
 mod patience;
 mod table;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 use tower::ServiceExt as _;
 
-use crate::caller::Caller;
+use crate::caller::{Caller, place};
+use crate::proxies::Proxies;
 use patience::{TimedBody, TimedStream};
 use table::{Full, Seat, Stage, Table};
 
@@ -71,12 +72,13 @@ pub(crate) enum Transport {
     Tls(tokio_rustls::TlsAcceptor),
 }
 
-/// Serves `router` on `listener` until `stop` completes. Then finishes running requests.
+/// Serves `router` on `listener`, which `proxies` may be in front of, until `stop` completes. Then finishes running requests.
 pub(crate) async fn serve(
     listener: TcpListener,
     transport: Transport,
     router: Router,
     bounds: Bounds,
+    proxies: Proxies,
     stop: impl Future<Output = ()> + Send,
 ) {
     let table = Arc::new(Table::new(bounds.connections, bounds.of_one));
@@ -91,8 +93,8 @@ pub(crate) async fn serve(
         };
         let Some((stream, peer, id, seat)) = accepted else { continue };
         let (transport, watcher, table) = (transport.clone(), open.watcher(), table.clone());
-        let (caller, router, http) = (Caller::at(peer.ip()), router.clone(), http.clone());
-        let connection = Connection { caller, router, http, bounds, seat: seat.clone(), watcher };
+        let (router, http, proxies) = (router.clone(), http.clone(), proxies.clone());
+        let connection = Connection { peer: peer.ip(), proxies, router, http, bounds, seat: seat.clone(), watcher };
         tokio::spawn(async move {
             tokio::select! {
                 () = connection.run(stream, transport) => {}
@@ -120,7 +122,7 @@ async fn accept(listener: &TcpListener, table: &Table) -> Option<(TcpStream, Soc
         }
     };
     loop {
-        match table.admit(peer.ip().to_canonical()) {
+        match table.admit(place(peer.ip())) {
             Ok((id, seat)) => return Some((stream, peer, id, seat)),
             Err(Full::Address) => {
                 tracing::warn!(caller = %Caller::at(peer.ip()), "too many requests at once from one address");
@@ -137,7 +139,8 @@ fn is_of_the_client(error: &std::io::Error) -> bool {
 }
 
 struct Connection {
-    caller: Caller,
+    peer: IpAddr,
+    proxies: Proxies,
     router: Router,
     http: http1::Builder,
     bounds: Bounds,
@@ -161,9 +164,10 @@ impl Connection {
     }
 
     async fn speak(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
-        let Self { caller, router, http, bounds, seat, watcher } = self;
+        let Self { peer, proxies, router, http, bounds, seat, watcher } = self;
         let stream = TimedStream::within(bounds.response, stream, seat.clone());
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            let caller = Caller::at(proxies.client(peer, request.headers()));
             request.extensions_mut().insert(caller);
             let (router, seat) = (router.clone(), seat.clone());
             async move {

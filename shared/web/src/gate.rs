@@ -215,7 +215,10 @@ impl Gate {
     pub(crate) fn description(&self, path: &str, headers: &HeaderMap) -> Option<Value> {
         let guard = self.guard()?;
         let door = path.strip_prefix(METADATA[0]).unwrap_or_default();
-        let scopes: Vec<&str> = scope::ALL.iter().map(|scope| scope.as_str()).collect();
+        // Clients ask for all of these, and the deployment's own server grants no others.
+        let is_only_its_own = guard.has_issuer && guard.authorization_servers.len() == 1;
+        let offered = if is_only_its_own { &scope::GRANTABLE[..] } else { &scope::ALL[..] };
+        let scopes: Vec<&str> = offered.iter().map(|scope| scope.as_str()).collect();
         let mut description = json!({
             "bearer_methods_supported": ["header"],
             "resource": format!("{}{door}", self.base(headers)?),

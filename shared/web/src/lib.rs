@@ -21,7 +21,7 @@
 //!   `otlp`, with the feature of that name: spans for a collector
 //! - `threads`: the threads of a server's calls
 //! - [`lambda`]: running routes as a Lambda function
-//! - [`server`]: as a server; its connections, [`hosts`] that it answers to, and `tls` with the feature of that name
+//! - [`server`]: as a server; its connections, [`hosts`] that it answers to, `proxies` in front of it, and `tls` with the feature of that name
 
 pub mod auth;
 mod beside;
@@ -42,6 +42,7 @@ pub mod openapi;
 mod origins;
 #[cfg(feature = "otlp")]
 pub mod otlp;
+mod proxies;
 pub mod request;
 pub mod response;
 pub mod routes;

@@ -139,6 +139,7 @@ mod tests {
 
     use super::*;
     use crate::connections::{self, Bounds, Transport};
+    use crate::proxies::Proxies;
     use crate::state::Reach;
     use crate::{App, Routes};
 
@@ -163,8 +164,8 @@ mod tests {
         let collect = async move |headers: HeaderMap, body: Bytes| drop(sender.send((headers, body)));
         let collector = axum::Router::new().route("/v1/traces", post(collect));
         let address = listener.local_addr().unwrap();
-        let bounds = Bounds::default();
-        tokio::spawn(connections::serve(listener, Transport::Plain, collector, bounds, std::future::pending()));
+        let (bounds, proxies, stop) = (Bounds::default(), Proxies::default(), std::future::pending());
+        tokio::spawn(connections::serve(listener, Transport::Plain, collector, bounds, proxies, stop));
         let status = ask(address).await;
         let (headers, body) = exported.try_recv().unwrap();
         assert_eq!((status, &headers["content-type"]), (StatusCode::OK, &"application/x-protobuf".parse().unwrap()));

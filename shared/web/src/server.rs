@@ -6,6 +6,7 @@ use tokio::net::TcpListener;
 
 use crate::connections::{self, Bounds, Transport};
 use crate::deployed::PAGE;
+use crate::proxies::Proxies;
 use crate::routes::Routes;
 use crate::settings::Settings;
 use crate::state::{App, OpenError, Reach};
@@ -17,6 +18,7 @@ pub struct Server {
     listener: TcpListener,
     routes: Routes,
     app: App,
+    proxies: Proxies,
     #[cfg(feature = "tls")]
     certificate: Option<crate::tls::Certificate>,
 }
@@ -67,6 +69,7 @@ impl Server {
             listener,
             routes,
             app,
+            proxies: settings.proxies.clone(),
             #[cfg(feature = "tls")]
             certificate: None,
         })
@@ -125,12 +128,12 @@ impl Server {
         if let Some(certificate) = self.certificate {
             let transport = Transport::Tls(certificate.acceptor()?);
             tokio::select! {
-                () = connections::serve(self.listener, transport, router, Bounds::default(), stop) => {}
+                () = connections::serve(self.listener, transport, router, Bounds::default(), self.proxies, stop) => {}
                 () = certificate.follow() => {}
             }
             return Ok(());
         }
-        connections::serve(self.listener, Transport::Plain, router, Bounds::default(), stop).await;
+        connections::serve(self.listener, Transport::Plain, router, Bounds::default(), self.proxies, stop).await;
         Ok(())
     }
 }

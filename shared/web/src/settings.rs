@@ -29,6 +29,7 @@ use crate::config::services::ServiceSettings;
 use crate::config::source::ConfigSource;
 use crate::hosts::Hosts;
 use crate::origins::Origins;
+use crate::proxies::Proxies;
 
 pub(crate) mod auth;
 pub(crate) mod error;
@@ -66,6 +67,8 @@ pub struct Settings {
     pub port: u16,
     /// `ATLAS_HOSTS`: host names that `atlas serve` answers to, besides localhost.
     pub hosts: Hosts,
+    /// `ATLAS_PROXIES`: the proxies in front of `atlas serve`.
+    pub proxies: Proxies,
     /// `ATLAS_ALLOWED_ORIGINS`: origins whose pages may call.
     pub origins: Origins,
     /// Whether pages of any origin may call tools of the Bridge that only read, if callers are not authenticated.
@@ -74,7 +77,7 @@ pub struct Settings {
     pub visibility: VisibilityConfig,
     /// How tools are listed over MCP.
     pub facade: Facade,
-    /// The notes of the current context, if configured.
+    /// The notes of the current context, if configured, and the time zone of today, which a program may set before.
     pub current: CurrentContext,
     /// Whether `query` answers other questions than the specification's, with passages.
     pub query_passages: bool,
@@ -116,7 +119,7 @@ const DEFAULT_LOG: &str = "info";
 const NO_VAULT: &str = "write letters, digits, `.`, `_`, `-`, at most 64";
 
 /// The variables that there are.
-pub(crate) const KNOWN: [&str; 28] = [
+pub(crate) const KNOWN: [&str; 29] = [
     "ATLAS_STORE",
     "ATLAS_CONFIG",
     "ATLAS_VAULT",
@@ -138,6 +141,7 @@ pub(crate) const KNOWN: [&str; 28] = [
     "ATLAS_CACHE_BYTES",
     "ATLAS_PORT",
     "ATLAS_HOSTS",
+    "ATLAS_PROXIES",
     "ATLAS_ALLOWED_ORIGINS",
     "ATLAS_OBSIDIAN_KEY",
     "ATLAS_OBSIDIAN_SECRET",
@@ -228,6 +232,10 @@ impl Settings {
                         remedy: "write host names without ports, comma-separated".to_owned(),
                     })?;
                 }
+                "ATLAS_PROXIES" => {
+                    let remedy = "write at most 16 addresses such as 127.0.0.1, comma-separated";
+                    settings.proxies = value("ATLAS_PROXIES", &text, remedy)?;
+                }
                 "ATLAS_ALLOWED_ORIGINS" => {
                     let origins = list("ATLAS_ALLOWED_ORIGINS", &text)?;
                     settings.origins = Origins::new(&origins).map_err(|remedy| SettingsError::Value {
@@ -292,6 +300,7 @@ impl Settings {
             cache_bytes: DEFAULT_CACHE_BYTES,
             port: DEFAULT_PORT,
             hosts: Hosts::default(),
+            proxies: Proxies::default(),
             origins: Origins::default(),
             bridge_any_origin: false,
             visibility: VisibilityConfig::default(),

@@ -9,7 +9,7 @@ use atlas_testkit::StandIn;
 use atlas_testkit::stand_in::Reply;
 use serde_json::{Value, json};
 
-use super::site::{CALLBACK, Person, Site, authorize, text};
+use super::site::{CALLBACK, Person, Site, authorize, error_of, page, text};
 
 const NAME: &str = "client.example";
 
@@ -52,6 +52,10 @@ async fn a_client_is_known_by_the_document_that_it_publishes() {
     let tokens = site.redeemed(&id, &code).await.ok();
     assert_eq!(site.call(text(&tokens, "access_token")).await, 200);
     site.refreshed(&id, text(&tokens, "refresh_token")).await.ok();
+    // A terminal of this client is asked about by the name in the document.
+    let device = site.post("/oauth/device_authorization", &[("client_id", &id)]).await.ok();
+    let shown = page(&person.get(&format!("/ui/device?user_code={}", text(&device, "user_code"))).await);
+    assert!(shown.contains("It calls itself <q>Claude</q>"), "{shown}");
     // Asked once, and not at all for tokens.
     assert_eq!(stand_in.asked().len(), 1);
 }
@@ -89,6 +93,7 @@ async fn nothing_is_fetched_for_strangers_or_unless_it_is_allowed() {
     let allowed = site(documents).await;
     // Only the person leads the server to an address.
     assert_eq!(Person::at(&allowed.client).get(&authorize(&id)).await.status, 401);
+    allowed.post("/oauth/device_authorization", &[("client_id", &id)]).await.ok();
     let (other, documents, _) = published(|_| json!({})).await;
     let documents = Arc::new(documents);
     let closed = Site::changed(json!({}), |mut app| {
@@ -109,6 +114,8 @@ async fn nothing_is_fetched_for_strangers_or_unless_it_is_allowed() {
         let mut person = Person::at(&allowed.client);
         person.signs_in().await;
         assert_eq!(person.get(&authorize(&odd)).await.status, 400, "{odd}");
+        let device = allowed.post("/oauth/device_authorization", &[("client_id", &odd)]).await;
+        assert_eq!(error_of(&device), "invalid_client", "{odd}");
     }
     assert!(stand_in.asked().is_empty() && other.asked().is_empty());
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::clock;
 use crate::support::tokens::send;
 
-use super::site::{BASE, MCP, Person, Site, authorize_with, error_of, field, location, page, parameter, text};
+use super::site::{BASE, MCP, Person, Site, authorize_with, error_of, field, location, onward, page, parameter, text};
 
 #[tokio::test]
 async fn a_client_finds_its_way_from_a_refusal_to_a_call() {
@@ -26,6 +26,8 @@ async fn a_client_finds_its_way_from_a_refusal_to_a_call() {
     let server = site.client.get("/.well-known/oauth-authorization-server").await.ok();
     assert_eq!(server, site.client.get("/.well-known/openid-configuration").await.ok());
     assert_eq!(server["issuer"], BASE);
+    // What no client is ever granted is not offered to it.
+    assert_eq!(resource["scopes_supported"], server["scopes_supported"]);
     assert_eq!(server["code_challenge_methods_supported"], json!(["S256"]));
     assert_eq!(server["authorization_response_iss_parameter_supported"], true);
     for name in ["authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint", "jwks_uri"]
@@ -49,11 +51,11 @@ async fn a_client_finds_its_way_from_a_refusal_to_a_call() {
     // Reading alone is chosen first.
     assert_eq!(asked.matches(" checked").count(), 1);
     let reply = person.decides(&id, &[("decision", "allow"), ("scope", "read:vault")]).await;
-    let address = location(&reply);
+    let address = onward(&reply);
     assert!(address.starts_with("https://claude.ai/api/mcp/auth_callback?code="), "{address}");
-    assert_eq!((parameter(address, "state"), parameter(address, "iss")), ("st&te".to_owned(), BASE.to_owned()));
+    assert_eq!((parameter(&address, "state"), parameter(&address, "iss")), ("st&te".to_owned(), BASE.to_owned()));
 
-    let tokens = site.redeemed(&id, &parameter(address, "code")).await.ok();
+    let tokens = site.redeemed(&id, &parameter(&address, "code")).await.ok();
     assert_eq!(
         (&tokens["token_type"], &tokens["expires_in"], &tokens["scope"]),
         (&json!("Bearer"), &json!(600), &json!("read:vault"))
@@ -206,8 +208,11 @@ async fn the_person_says_no() {
     let mut person = Person::at(&site.client);
     person.signs_in().await;
     let reply = person.decides(&id, &[("decision", "deny"), ("scope", "read:vault")]).await;
-    let address = location(&reply);
-    assert_eq!((parameter(address, "error"), parameter(address, "iss")), ("access_denied".to_owned(), BASE.to_owned()));
+    let address = onward(&reply);
+    assert_eq!(
+        (parameter(&address, "error"), parameter(&address, "iss")),
+        ("access_denied".to_owned(), BASE.to_owned())
+    );
     // Nothing chosen is nothing allowed.
     let again = page(&person.decides(&id, &[("decision", "allow")]).await);
     assert!(again.contains("Choose at least one"), "{again}");

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use atlas_testkit::{Fault, FaultStore, Op};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -9,7 +10,7 @@ use crate::support::clock;
 use crate::support::deployment::Client;
 use crate::support::tokens::{bearer, send};
 
-use super::site::{Person, Site, post, redeemed, text};
+use super::site::{AUTHORITY, Person, Site, error_of, post, process_over, redeemed, text};
 
 /// An event; its numbers choose among clients, grants and tokens.
 #[derive(Clone, Debug)]
@@ -44,7 +45,8 @@ struct Code {
 struct Refresh {
     text: String,
     grant: usize,
-    is_used: bool,
+    /// When it was first used, and the token that was given for it.
+    used: Option<(u64, usize)>,
 }
 
 struct Access {
@@ -61,6 +63,16 @@ struct Grant {
     is_ended: bool,
 }
 
+/// Whether a request for tokens is answered, and by which refresh token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    New,
+    Again(usize),
+    None,
+}
+
+/// How long a request can be made again, in seconds.
+const REPEAT: u64 = 30;
 /// A day, as the person chooses on the page.
 const DAY: u64 = 86_400;
 const SKEW: u64 = 30;
@@ -88,21 +100,34 @@ impl Model {
         is_first
     }
 
-    fn refresh(&mut self, token: usize, client: usize) -> bool {
-        let Refresh { grant, is_used, .. } = self.refreshes[token];
+    fn refresh(&mut self, token: usize, client: usize) -> Answer {
+        let Refresh { grant, used, .. } = self.refreshes[token];
+        let next = self.refreshes.len();
         let state = &mut self.grants[grant];
         if state.client != client || state.is_ended || self.now >= state.ends {
-            return false;
+            return Answer::None;
         }
-        state.is_ended = is_used;
-        self.refreshes[token].is_used = true;
-        !is_used
+        match used {
+            None => {
+                self.refreshes[token].used = Some((self.now, next));
+                Answer::New
+            }
+            Some((at, next)) if self.now < at + REPEAT && self.refreshes[next].used.is_none() => Answer::Again(next),
+            Some(_) => {
+                state.is_ended = true;
+                Answer::None
+            }
+        }
     }
 
-    fn given(&mut self, grant: usize, tokens: &Value) {
+    fn given(&mut self, grant: usize, tokens: &Value, answer: Answer) {
         let ends = self.grants[grant].ends.min(self.now + 600);
         assert_eq!(tokens["expires_in"].as_u64().unwrap(), ends - self.now);
-        self.refreshes.push(Refresh { text: text(tokens, "refresh_token").to_owned(), grant, is_used: false });
+        let refresh = text(tokens, "refresh_token").to_owned();
+        match answer {
+            Answer::Again(token) => assert_eq!(refresh, self.refreshes[token].text),
+            _ => self.refreshes.push(Refresh { text: refresh, grant, used: None }),
+        }
         self.accesses.push(Access { text: text(tokens, "access_token").to_owned(), until: ends + SKEW });
     }
 }
@@ -141,7 +166,7 @@ async fn lives(steps: Vec<Step>) {
                 assert_eq!(reply.status.is_success(), expected, "{reply:?}");
                 if expected {
                     let grant = model.codes[code].grant;
-                    model.given(grant, &reply.ok());
+                    model.given(grant, &reply.ok(), Answer::New);
                 }
             }
             Step::Refresh { token, client, instance } if !model.refreshes.is_empty() => {
@@ -154,10 +179,10 @@ async fn lives(steps: Vec<Step>) {
                     ("refresh_token", &model.refreshes[token].text),
                 ];
                 let reply = post(instances[instance], "/oauth/token", &fields).await;
-                let expected = model.refresh(token, client);
-                assert_eq!(reply.status.is_success(), expected, "{reply:?}");
-                if expected {
-                    model.given(grant, &reply.ok());
+                let answer = model.refresh(token, client);
+                assert_eq!(reply.status.is_success(), answer != Answer::None, "{reply:?}");
+                if answer != Answer::None {
+                    model.given(grant, &reply.ok(), answer);
                 }
             }
             Step::Revoke { token, client } if !model.refreshes.is_empty() => {
@@ -189,5 +214,32 @@ proptest! {
     fn a_token_lives_as_long_as_the_model_says(steps in prop::collection::vec(step(), 1..60)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(lives(steps));
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_the_store_fails_can_be_made_again() {
+    let site = Site::new().await;
+    let id = site.registered().await;
+    let faults = FaultStore::new(site.deployment.objects.clone());
+    let failing = process_over(faults.clone(), &AUTHORITY, &json!({}), |app| app).await;
+    let mut person = Person::at(&site.client);
+    person.signs_in().await;
+    let mut tokens = Value::Null;
+    for place in ["oauth/refresh/", "oauth/grants/"] {
+        let code = person.allows(&id, &[("scope", "read:vault")]).await;
+        faults.always(Op::Create, place, Fault::Error);
+        assert_eq!(error_of(&redeemed(&failing, &id, &code).await), "temporarily_unavailable", "{place}");
+        faults.heal();
+        tokens = redeemed(&failing, &id, &code).await.ok();
+    }
+    for place in ["oauth/refresh/", ".used"] {
+        let refresh = text(&tokens, "refresh_token").to_owned();
+        let fields = [("grant_type", "refresh_token"), ("client_id", id.as_str()), ("refresh_token", &refresh)];
+        faults.always(Op::Create, place, Fault::Error);
+        assert_eq!(error_of(&post(&failing, "/oauth/token", &fields).await), "temporarily_unavailable", "{place}");
+        faults.heal();
+        clock::pass(Duration::from_secs(120));
+        tokens = post(&failing, "/oauth/token", &fields).await.ok();
     }
 }

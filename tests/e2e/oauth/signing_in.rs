@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use serde_json::json;
+
 use crate::support::clock;
 
-use super::site::{BASE, PASSPHRASE, Person, Site, encoded, one_time};
+use super::provider::Provider;
+use super::site::{BASE, PASSPHRASE, Person, Site, encoded, one_time, onward};
 
 #[tokio::test]
 async fn a_session_from_before_signing_in_is_not_the_persons() {
@@ -70,4 +73,29 @@ async fn tries_wait_longer_and_longer_on_all_instances_but_nobody_keeps_the_pers
     // Nor does anybody wait longer than a minute.
     clock::pass(Duration::from_secs(61));
     assert_eq!(two.tries(PASSPHRASE, &one_time()).await.status, 303);
+}
+
+#[tokio::test]
+async fn guesses_keep_nobody_from_the_provider_and_a_known_browser_stays_known() {
+    let provider = Provider::start().await;
+    let site = Site::with(json!({ "upstream": provider.configuration() })).await;
+    clock::stop();
+    let mut known = Person::at(&site.client);
+    known.signs_in().await;
+    let stranger = Person::at(&site.client);
+    let mut last = 0;
+    for _ in 0..10 {
+        last = stranger.tries("guess guess guess", "1").await.status.as_u16();
+    }
+    assert_eq!(last, 429);
+    for (person, is_known) in [(&known, true), (&Person::at(&site.client), false)] {
+        let address = onward(&person.form("/ui/sign-in/upstream", &[("next", "/ui")]).await);
+        // From another site a browser brings the note alone.
+        let note = format!("__Host-atlas-upstream={}", person.cookie("upstream").unwrap());
+        let back = provider.signs_in(&address);
+        let back = Person::at(&site.client).send("GET", &back, &[("cookie", &note)], "").await;
+        assert_eq!(back.status, 303);
+        let cookies = back.headers.get_all("set-cookie").iter().map(|cookie| cookie.to_str().unwrap());
+        assert_eq!(cookies.into_iter().any(|cookie| cookie.contains("atlas-browser")), !is_known);
+    }
 }

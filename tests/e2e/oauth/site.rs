@@ -278,7 +278,7 @@ impl<'a> Person<'a> {
     pub(crate) async fn allows(&self, id: &str, choice: &[(&str, &str)]) -> String {
         let choice: Vec<_> = choice.iter().copied().chain([("decision", "allow")]).collect();
         let reply = self.decides(id, &choice).await;
-        parameter(location(&reply), "code")
+        parameter(&onward(&reply), "code")
     }
 }
 
@@ -298,6 +298,14 @@ pub(crate) fn page(reply: &Reply) -> String {
 pub(crate) fn location(reply: &Reply) -> &str {
     assert_eq!(reply.status, 303, "{}", String::from_utf8_lossy(&reply.body));
     reply.header("location").unwrap()
+}
+
+/// The address that a page leads the browser to at once.
+#[track_caller]
+pub(crate) fn onward(reply: &Reply) -> String {
+    let page = page(reply);
+    let (_, rest) = page.split_once("content=\"0;url=").unwrap_or_else(|| panic!("it leads nowhere: {page}"));
+    rest.split('"').next().unwrap().replace("&amp;", "&")
 }
 
 /// A parameter of an address.

@@ -16,7 +16,7 @@ use crate::support::tokens::send;
 
 use super::site::{
     AUTHORITY, BASE, CALLBACK, MCP, PASSPHRASE, Person, Site, VERIFIER, authorize, authorize_with, encoded, error_of,
-    field, location, one_time, page, parameter, post, process, redeemed, text,
+    field, one_time, onward, page, parameter, post, process, redeemed, text,
 };
 
 async fn person(site: &Site) -> Person<'_> {
@@ -34,7 +34,7 @@ async fn mix_up_every_answer_says_who_gave_it() {
     let person = person(&site).await;
     for decision in ["allow", "deny"] {
         let reply = person.decides(&id, &[("decision", decision), ("scope", "read:vault")]).await;
-        assert_eq!(parameter(location(&reply), "iss"), BASE);
+        assert_eq!(parameter(&onward(&reply), "iss"), BASE);
     }
 }
 
@@ -143,19 +143,25 @@ async fn a_refresh_token_that_is_used_again_ends_the_grant() {
     let id = site.registered().await;
     let first = site.tokens(&id, &READ).await;
     let second = site.refreshed(&id, text(&first, "refresh_token")).await.ok();
-    assert_eq!(error_of(&site.refreshed(&id, text(&first, "refresh_token")).await), "invalid_grant");
-    assert_eq!(error_of(&site.refreshed(&id, text(&second, "refresh_token")).await), "invalid_grant");
-    // Of two that race with one token both lose what comes after.
-    let third = site.tokens(&id, &READ).await;
+    // Without an answer a client asks again, until it has used the next one.
+    assert_eq!(site.refreshed(&id, text(&first, "refresh_token")).await.ok()["refresh_token"], second["refresh_token"]);
+    let third = site.refreshed(&id, text(&second, "refresh_token")).await.ok();
+    for ended in [&first, &third] {
+        assert_eq!(error_of(&site.refreshed(&id, text(ended, "refresh_token")).await), "invalid_grant");
+    }
+    // Of two that race with one token both get the same. Half a minute later it is a replay.
+    let raced = site.tokens(&id, &READ).await;
     let other = site.other().await;
     let fields =
-        [("grant_type", "refresh_token"), ("client_id", &id), ("refresh_token", text(&third, "refresh_token"))];
+        [("grant_type", "refresh_token"), ("client_id", &id), ("refresh_token", text(&raced, "refresh_token"))];
     let (one, two) =
         futures::future::join(post(&site.client, "/oauth/token", &fields), post(&other, "/oauth/token", &fields)).await;
-    let winners: Vec<Value> =
-        [one, two].iter().filter(|reply| reply.status.is_success()).map(|reply| reply.json()).collect();
-    assert_eq!(winners.len(), 1);
-    assert_eq!(error_of(&site.refreshed(&id, text(&winners[0], "refresh_token")).await), "invalid_grant");
+    let next = one.ok();
+    assert_eq!(two.ok()["refresh_token"], next["refresh_token"]);
+    clock::pass(Duration::from_secs(31));
+    for ended in [&raced, &next] {
+        assert_eq!(error_of(&site.refreshed(&id, text(ended, "refresh_token")).await), "invalid_grant");
+    }
 }
 
 #[tokio::test]
@@ -167,17 +173,14 @@ async fn a_refresh_token_is_of_one_client_and_gives_no_more_than_was_granted() {
     let refresh = text(&tokens, "refresh_token");
     assert_eq!(error_of(&site.refreshed(&other, refresh).await), "invalid_grant");
     let asked = |scope: &'static str, resource: &'static str| [("scope", scope), ("resource", resource)];
-    for (more, error) in
-        [(asked("read:vault write:vault", MCP), "invalid_scope"), (asked("read:vault", BASE), "invalid_target")]
-    {
-        let fields: Vec<(&str, &str)> =
-            [("grant_type", "refresh_token"), ("client_id", id.as_str()), ("refresh_token", refresh)]
-                .into_iter()
-                .chain(more)
-                .collect();
-        assert_eq!(error_of(&site.post("/oauth/token", &fields).await), error);
-    }
-    site.refreshed(&id, refresh).await.ok();
+    let refreshed = async |more: [(&str, &str); 2]| {
+        let own = [("grant_type", "refresh_token"), ("client_id", id.as_str()), ("refresh_token", refresh)];
+        site.post("/oauth/token", &[&own[..], &more].concat()).await
+    };
+    assert_eq!(error_of(&refreshed(asked("write:vault", MCP)).await), "invalid_scope");
+    assert_eq!(error_of(&refreshed(asked("read:vault", BASE)).await), "invalid_target");
+    // Clients repeat what they asked the person for.
+    assert_eq!(refreshed(asked("read:vault write:vault", MCP)).await.ok()["scope"], "read:vault");
 }
 
 #[tokio::test]
@@ -236,7 +239,7 @@ async fn the_form_cannot_ask_for_more_than_the_request() {
     let reply = person
         .decides(&id, &[("decision", "allow"), ("scope", "read:vault"), ("scope", "admin"), ("scope", "bulk:vault")])
         .await;
-    let tokens = site.redeemed(&id, &parameter(location(&reply), "code")).await.ok();
+    let tokens = site.redeemed(&id, &parameter(&onward(&reply), "code")).await.ok();
     assert_eq!(tokens["scope"], "read:vault");
     for wrong in [[("vault", "other")], [("time", "99999999999")], [("folders", "../..")]] {
         let fields: Vec<_> = wrong.into_iter().chain([("decision", "allow"), ("scope", "read:vault")]).collect();
@@ -254,12 +257,14 @@ async fn the_consent_page_stands_in_no_frame_and_leads_to_one_place() {
     let (id, person) = (site.registered().await, person(&site).await);
     let reply = person.get(&authorize(&id)).await;
     let policy = reply.header("content-security-policy").unwrap();
-    assert!(
-        policy.contains("frame-ancestors 'none'") && policy.contains("form-action 'self' https://claude.ai;"),
-        "{policy}"
-    );
+    assert!(policy.contains("frame-ancestors 'none'") && policy.contains("form-action 'self';"), "{policy}");
     assert_eq!(reply.header("x-frame-options"), Some("DENY"));
     assert_eq!(reply.header("cache-control"), Some("no-store"));
+    // The page with the code leads on, is not kept, and is told to nobody.
+    let reply = person.decides(&id, &[("decision", "allow"), ("scope", "read:vault")]).await;
+    assert!(onward(&reply).starts_with(CALLBACK));
+    let told = ["cache-control", "referrer-policy"].map(|name| reply.header(name));
+    assert_eq!(told, [Some("no-store"), Some("no-referrer")]);
 }
 
 #[tokio::test]

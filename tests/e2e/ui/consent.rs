@@ -1,7 +1,7 @@
 //! A client connects through Chromium: it leads the person to the page, they sign in and decide, and the browser brings the client its code.
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
@@ -13,17 +13,31 @@ use crate::oauth::site::{CHALLENGE, PASSPHRASE, UPSTREAM_SECRET, VERIFIER, encod
 use crate::support::deployment::demo;
 use crate::support::programs::{Place, Running, atlas, curl, free_port, until};
 
-/// A program that waits for its code on loopback: its address.
+/// A program that waits for its code on loopback: its address. From there it leads on to another origin, as clients do that are a page and a program.
 fn client() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}/callback", listener.local_addr().unwrap());
+    let place = listener.local_addr().unwrap();
     std::thread::spawn(move || {
-        for mut connection in listener.incoming().map_while(Result::ok) {
-            let _ = connection.read(&mut [0; 4096]);
-            let _ = connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\nconnected");
+        for connection in listener.incoming().map_while(Result::ok) {
+            // A browser opens connections that it may not use.
+            std::thread::spawn(move || answer(connection, place.port()));
         }
     });
-    address
+    format!("http://{place}/callback")
+}
+
+fn answer(mut connection: TcpStream, port: u16) {
+    let mut head = [0; 4096];
+    let length = connection.read(&mut head).unwrap_or_default();
+    let head = String::from_utf8_lossy(&head[..length]);
+    let target = head.split(' ').nth(1).unwrap_or_default();
+    let _ = match target.strip_prefix("/callback") {
+        Some(query) => write!(
+            connection,
+            "HTTP/1.1 302 Found\r\nlocation: http://localhost:{port}/done{query}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        ),
+        None => write!(connection, "HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\nconnected"),
+    };
 }
 
 /// A server that gives tokens, as long as it is needed.
@@ -141,7 +155,7 @@ fn a_client_connects_through_a_browser() {
     browser.click("//button[text()='Allow']");
     browser.sees("connected");
     let address = browser.address();
-    assert!(address.starts_with("/callback?") && parameter(&address, "iss") == *base, "{address}");
+    assert!(address.starts_with("/done?") && parameter(&address, "iss") == *base, "{address}");
     let code = parameter(&address, "code");
     let form = encoded(&[
         ("grant_type", "authorization_code"),

@@ -44,8 +44,8 @@ fn counted(hash: &str, passphrase: &str) -> bool {
     is_passphrase(hash, passphrase)
 }
 
-/// The outcome of a try where the person has this passphrase, and a one-time code or none, and how often it was compared.
-async fn tried(passphrase: Option<&str>, has_codes: bool, typed: (&str, &str)) -> (Outcome, usize) {
+/// A server's secrets and store, where the person has this passphrase, and a one-time code or none.
+fn opened(passphrase: Option<&str>, has_codes: bool) -> (Issuer, Mirror) {
     let document = AuthorityDocument {
         person: "ada".to_owned(),
         passphrase: passphrase.map(|passphrase| hash_passphrase(passphrase).unwrap()),
@@ -61,7 +61,12 @@ async fn tried(passphrase: Option<&str>, has_codes: bool, typed: (&str, &str)) -
     };
     let store = Store::new(Arc::new(InMemory::new()), "", StoreOptions::default()).unwrap();
     let cache = Arc::new(PartCache::new(0));
-    let mirror = Mirror::open(store, "main".parse().unwrap(), cache, Options::default()).unwrap();
+    (issuer, Mirror::open(store, "main".parse().unwrap(), cache, Options::default()).unwrap())
+}
+
+/// The outcome of a try, and how often it was compared.
+async fn tried(passphrase: Option<&str>, has_codes: bool, typed: (&str, &str)) -> (Outcome, usize) {
+    let (issuer, mirror) = opened(passphrase, has_codes);
     let now = Timestamp::from_second(59).unwrap();
     let server = Server { issuer: &issuer, mirror: &mirror, now, random: Id::random, check: counted };
     COMPARED.store(0, Ordering::SeqCst);
@@ -72,6 +77,7 @@ async fn tried(passphrase: Option<&str>, has_codes: bool, typed: (&str, &str)) -
 
 #[tokio::test]
 async fn every_try_takes_one_comparison_whatever_there_is_to_compare_with() {
+    let _alone = ALONE.lock().await;
     let (long, zeros) = ("x".repeat(MAX_PASSPHRASE + 1), "000000");
     let (right, wrong) = (PASSPHRASE, "wrong wrong wrong");
     for typed in [(right, zeros), (wrong, zeros), ("", ""), (long.as_str(), zeros), (wrong, "287082")] {
@@ -82,4 +88,31 @@ async fn every_try_takes_one_comparison_whatever_there_is_to_compare_with() {
     assert_eq!(tried(Some(right), true, (right, "287082")).await, (Outcome::SignedIn, 1));
     assert_eq!(tried(Some(right), false, (right, "")).await, (Outcome::SignedIn, 1));
     assert_eq!(tried(None, true, (right, "287082")).await, (Outcome::Wrong, 1));
+}
+
+/// Comparisons of all tests of a process wait for each other.
+static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+static AT_ONCE: AtomicUsize = AtomicUsize::new(0);
+static MOST_AT_ONCE: AtomicUsize = AtomicUsize::new(0);
+
+fn slow(_: &str, _: &str) -> bool {
+    MOST_AT_ONCE.fetch_max(AT_ONCE.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+    std::thread::sleep(Duration::from_millis(1500));
+    AT_ONCE.fetch_sub(1, Ordering::SeqCst);
+    false
+}
+
+#[tokio::test]
+async fn two_are_compared_at_once_and_a_try_that_finds_no_place_waits() {
+    let _alone = ALONE.lock().await;
+    let (issuer, mirror) = opened(Some(PASSPHRASE), false);
+    let now = Timestamp::from_second(59).unwrap();
+    let server = Server { issuer: &issuer, mirror: &mirror, now, random: Id::random, check: slow };
+    let addresses: Vec<String> = (0..8).map(|number| format!("address-{number}")).collect();
+    let tries = addresses.iter().map(|address| server.sign_in("wrong wrong wrong", "", address, None));
+    let outcomes = futures::future::try_join_all(tries).await.unwrap();
+    assert_eq!(MOST_AT_ONCE.load(Ordering::SeqCst), 2);
+    let count = |wanted| outcomes.iter().filter(|outcome| **outcome == wanted).count();
+    let (wrong, waiting) = (count(Outcome::Wrong), count(Outcome::Wait(2)));
+    assert!(wrong >= 2 && waiting >= 2 && wrong + waiting == outcomes.len(), "{outcomes:?}");
 }

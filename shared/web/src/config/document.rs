@@ -284,13 +284,13 @@ impl Document {
 }
 
 impl ContextDocument {
-    /// The configuration of the current context.
-    pub(crate) fn current(&self) -> CurrentContext {
+    /// The configuration of the current context; `time_zone` is that of today if the document names none.
+    pub(crate) fn current(&self, time_zone: Option<String>) -> CurrentContext {
         let now = self.now.as_deref().and_then(|now| match now {
             DAILY => Some(NowNote::Daily),
             path => VaultPath::parse(path).ok().map(NowNote::At),
         });
-        CurrentContext { now, spine: self.spine.clone(), time_zone: self.time_zone.clone() }
+        CurrentContext { now, spine: self.spine.clone(), time_zone: self.time_zone.clone().or(time_zone) }
     }
 
     fn check(&self) -> Result<(), DocumentError> {

@@ -156,6 +156,7 @@ fn of_variable(settings: &Settings, variable: &str) -> Value {
         "ATLAS_CACHE_BYTES" => json!(settings.cache_bytes),
         "ATLAS_PORT" => json!(settings.port),
         "ATLAS_HOSTS" => json!(settings.hosts.names()),
+        "ATLAS_PROXIES" => json!(settings.proxies.addresses()),
         "ATLAS_ALLOWED_ORIGINS" => json!(settings.origins.iter().collect::<Vec<_>>()),
         "ATLAS_OBSIDIAN_KEY" => json!((!settings.obsidian.keys.is_empty()).then_some(MASK)),
         "ATLAS_OBSIDIAN_SECRET" => json!(settings.obsidian.secret.as_ref().map(|_| MASK)),

@@ -67,7 +67,7 @@ impl Settings {
         if let Some(seconds) = document.sync_stale_seconds {
             self.limits.max_sync_age = Duration::from_secs(seconds);
         }
-        self.current = document.context.current();
+        self.current = document.context.current(self.current.time_zone);
         self.throttle = document.throttle;
         self.facade = document.tool_facade.mode;
         self.bridge_any_origin = document.bridge.any_origin;

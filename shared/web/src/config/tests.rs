@@ -1,3 +1,4 @@
+use atlas_ops::atlas::CurrentContext;
 use serde_json::json;
 
 use super::listing::{self, SettingSource};
@@ -64,9 +65,19 @@ fn a_document_that_cannot_be_used_says_where_and_what_to_write() {
         (r#"{"acl": {"readOnly": true, "readOnly": false}}"#, "`acl.readOnly`", "write it once"),
         (r#"{"acl": {"rules": [{"scopes": []}]}}"#, "`acl.rules[0].glob`", "it is missing"),
         (
-            r#"{"embeddings": {"provider": "voyage"}}"#,
+            r#"{"embeddings": {"provider": "gemini"}}"#,
             "`embeddings.provider`",
             "write static, contextual, ollama, openai",
+        ),
+        (
+            r#"{"embeddings": {"provider": "voyage"}}"#,
+            "`embeddings.provider`",
+            "write openai instead of `voyage`, with the baseUrl of that service",
+        ),
+        (
+            r#"{"embeddings": {"provider": "cohere"}}"#,
+            "`embeddings.provider`",
+            "write openai instead of `cohere`, with the baseUrl of that service",
         ),
         (r#"{"embeddings": {"provider": "static"}}"#, "`embeddings.model`", "it is missing"),
         (r#"{"embeddings": {"provider": "static", "model": "a", "dimensions": 8}}"#, "dimensions`", "leave it out"),
@@ -189,6 +200,15 @@ fn the_key_of_an_app_is_shown_nowhere() {
             .reach(&"home".parse().unwrap())
             .is_ok()
     );
+}
+
+#[test]
+fn the_zone_of_a_document_goes_before_that_of_the_machine() {
+    for (text, expected) in [(r#"{"context": {"timeZone": "Asia/Tokyo"}}"#, "Asia/Tokyo"), ("{}", "Europe/Berlin")] {
+        let current = CurrentContext { time_zone: Some("Europe/Berlin".to_owned()), ..CurrentContext::default() };
+        let settings = Settings { current, ..environment(&[]) }.with(document(text)).unwrap();
+        assert_eq!(settings.current.time_zone.as_deref(), Some(expected));
+    }
 }
 
 #[test]

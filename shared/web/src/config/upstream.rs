@@ -113,14 +113,6 @@ impl UpstreamDocument {
 }
 
 impl Upstream {
-    /// The origins that the browser may be led to, as a policy of a page has them.
-    #[must_use]
-    pub fn sources(&self) -> String {
-        let urls = [&self.document.issuer].into_iter().chain(&self.document.origins);
-        let origins = urls.filter_map(|url| Origin::of(&url.parse().ok()?));
-        origins.map(|origin| origin.to_string()).collect::<Vec<_>>().join(" ")
-    }
-
     /// Whether what is at `url` is the provider's.
     #[must_use]
     pub fn is_its(&self, url: &Url) -> bool {

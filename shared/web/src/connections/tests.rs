@@ -1,6 +1,6 @@
 //! Tests over real sockets, with short limits.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 
 use axum::routing::{get, post};
 use bytes::Bytes;
@@ -23,6 +23,11 @@ const fn bounds() -> Bounds {
 /// A server that answers `hello` after reading the body; at `/slow` never, and at `/large` with more than a socket's
 /// buffer.
 async fn serving(bounds: Bounds) -> SocketAddr {
+    serving_behind(bounds, Proxies::default()).await
+}
+
+/// The same behind these proxies; at `/who` it says the caller too.
+async fn serving_behind(bounds: Bounds, proxies: Proxies) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let echo = async |body: Body| match request::bytes(body).await {
@@ -31,9 +36,10 @@ async fn serving(bounds: Bounds) -> SocketAddr {
     };
     let router = Router::new()
         .route("/", get(async || "hello").merge(post(echo)))
+        .route("/who", get(async |caller: axum::Extension<Caller>| format!("{}:hello", *caller)))
         .route("/slow", get(std::future::pending::<&str>))
         .route("/large", get(async || Bytes::from(vec![b'x'; 64 << 20])));
-    tokio::spawn(serve(listener, Transport::Plain, router, bounds, std::future::pending()));
+    tokio::spawn(serve(listener, Transport::Plain, router, bounds, proxies, std::future::pending()));
     address
 }
 
@@ -164,4 +170,18 @@ async fn a_response_that_nobody_reads_is_given_up() {
     let mut bytes = Vec::new();
     timeout(PATIENCE, reader.read_to_end(&mut bytes)).await.unwrap().unwrap();
     assert!(bytes.len() > 64 << 20, "who reads gets all of it");
+}
+
+#[tokio::test]
+async fn a_trusted_proxy_says_where_a_request_comes_from() {
+    let address = serving_behind(bounds(), "127.0.0.1".parse().unwrap()).await;
+    for (from, forwarded, client) in
+        [(1, "192.0.2.7", "192.0.2.7"), (1, "10.9.9.9, 192.0.2.7", "192.0.2.7"), (2, "192.0.2.7", "127.0.0.2")]
+    {
+        let mut stream = connect(address, from).await;
+        send(&mut stream, &format!("GET /who HTTP/1.1\r\nhost: x\r\nx-forwarded-for: {forwarded}\r\n\r\n")).await;
+        let said = timeout(PATIENCE, answer(&mut stream)).await.unwrap();
+        let caller = Caller::at(client.parse().unwrap());
+        assert!(said.ends_with(&format!("{caller}:hello")), "{from} {forwarded}: {said}");
+    }
 }

@@ -63,6 +63,7 @@ fn what_cannot_be_used_stops_the_start_and_says_what_to_write() {
         ("ATLAS_VAULT", "../x", "write letters"),
         ("ATLAS_CONFIG", "", "store:KEY for an object of ATLAS_STORE"),
         ("ATLAS_CONFIG", "s3://bucket/atlas.json", "write the path of a file"),
+        ("ATLAS_PROXIES", "10.0.0.0/8", "write at most 16 addresses"),
         ("ATLAS_ALLOWED_ORIGINS", "*", "`*` is not supported"),
         ("ATLAS_STOER", "x", "is not a setting: use one of ATLAS_STORE, "),
     ] {
