@@ -155,7 +155,7 @@ impl Settings {
             BuildEvent::Plan { plan: Run { vault, run, allow_mass_delete } } => {
                 let mirror = self.mirror(&vault)?;
                 let source = sources.vault(mirror.vault())?;
-                let (planned, _) = plan(&mirror, &source, &run, self.shard_size, allow_mass_delete).await?;
+                let (planned, _) = plan(&mirror, &source, &run, self.shard_size, allow_mass_delete, now).await?;
                 Ok(BuildAnswer::Planned(planned))
             }
             BuildEvent::Shard(shard) => {

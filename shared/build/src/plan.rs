@@ -2,11 +2,12 @@
 
 use atlas_mirror::Mirror;
 use atlas_sync::rules::{Class, class_of};
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::error::BuildError;
 use crate::publish::last_run;
-use crate::records::{Records, Shard};
+use crate::records::{LastRun, Records, Shard};
 use crate::source::{Range, Source};
 
 /// The file of a vault's rules about excluded files.
@@ -54,11 +55,15 @@ pub async fn plan(
     run: &str,
     size: ShardSize,
     allow_mass_delete: bool,
+    now: Timestamp,
 ) -> Result<(Planned, Vec<Shard>), BuildError> {
     let records = Records::of(mirror, run)?;
     let shards = match records.plan().await? {
         Some(shards) => shards,
-        None => records.keep_plan(cut(mirror, source, run, size, allow_mass_delete).await?).await?,
+        None => {
+            let last = last_run(mirror, now).await?;
+            records.keep_plan(cut(mirror, source, run, size, last, allow_mass_delete).await?).await?
+        }
     };
     let name = records.name("plan");
     let key = mirror.keys().state(&name).map_err(|error| BuildError::Invalid(error.to_string()))?;
@@ -80,9 +85,9 @@ async fn cut(
     source: &Source,
     run: &str,
     size: ShardSize,
+    last: Option<LastRun>,
     allow_mass_delete: bool,
 ) -> Result<Vec<Shard>, BuildError> {
-    let last = last_run(mirror).await?;
     let mut ends: Vec<String> = Vec::new();
     let (mut objects, mut text, mut attachments, mut all) = (0u64, 0u64, 0u64, 0u64);
     let mut before: Option<String> = None;

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use atlas_mirror::manifest::{Changes, Totals};
 use atlas_mirror::{
-    Attempt, ChangeSet, CommitInfo, CommitKey, Committed, Derived, Hash, Mirror, NewSegment, SegmentId, SegmentObject,
-    Snapshot, merge,
+    Attempt, ChangeSet, CommitInfo, CommitKey, Committed, Derived, Hash, Mirror, MirrorError, NewSegment, SegmentId,
+    SegmentObject, Snapshot, merge,
 };
 use atlas_sync::head::{self, HeadDocument, HeadDocuments};
 use atlas_sync::newest;
@@ -70,18 +70,22 @@ pub struct PublishedRun {
 /// The run that was published last, if the mirror is still one that it was published to.
 ///
 /// # Errors Those of reading the store.
-pub(crate) async fn last_run(mirror: &Mirror) -> Result<Option<LastRun>, BuildError> {
-    let published = settled(mirror, Published::read(mirror).await?).await?;
+pub(crate) async fn last_run(mirror: &Mirror, now: Timestamp) -> Result<Option<LastRun>, BuildError> {
+    let published = settled(mirror, Published::read(mirror).await?, now).await?;
     let Some(head) = newest(mirror).await? else { return Ok(None) };
     let is_of_head = |last: &LastRun| last.lineage == head.manifest().lineage && last.generation <= head.generation();
     Ok(published.last.filter(is_of_head))
 }
 
 /// The state after a publication that was interrupted: it happened, or not.
-async fn settled(mirror: &Mirror, published: Published) -> Result<Published, BuildError> {
+async fn settled(mirror: &Mirror, published: Published, now: Timestamp) -> Result<Published, BuildError> {
     let Some(publishing) = &published.publishing else { return Ok(published) };
-    let Some((generation, result)) = mirror.committed(key(&publishing.run, publishing.since, true)).await? else {
-        return Ok(published);
+    let (generation, result) = match mirror.committed(key(&publishing.run, publishing.since, true)).await {
+        Ok(Some(found)) => found,
+        Ok(None) => return Ok(published),
+        // It stays, so that its own run is not published twice.
+        Err(MirrorError::Forgotten { .. }) if publishing.is_over(now) => return Ok(published),
+        Err(error) => return Err(error.into()),
     };
     let head = newest(mirror).await?.ok_or_else(|| mirror.not_published())?;
     let last = LastRun {
@@ -110,7 +114,7 @@ fn part_of<T: Default + DeserializeOwned>(result: &serde_json::Value, name: &str
 pub async fn publish(mirror: &Mirror, run: &Run, now: Timestamp) -> Result<PublishedRun, BuildError> {
     mirror.check_writes_once().await?;
     let records = Records::of(mirror, &run.run)?;
-    let published = settled(mirror, Published::read(mirror).await?).await?;
+    let published = settled(mirror, Published::read(mirror).await?, now).await?;
     let plan = records.plan().await?.ok_or_else(|| BuildError::Unbuilt { run: run.run.clone(), shard: 0 })?;
     let totals = shard_totals(&records, &plan, run).await?;
     let told = |generation, changes, overtaken: &[Left]| {
@@ -123,7 +127,7 @@ pub async fn publish(mirror: &Mirror, run: &Run, now: Timestamp) -> Result<Publi
             left_files: left,
         }
     };
-    let last = last_run(mirror).await?;
+    let last = last_run(mirror, now).await?;
     if let Some(last) = last.as_ref().filter(|last| last.run == run.run) {
         published.write(mirror).await?;
         return Ok(told(last.generation, last.changes, &last.overtaken));
@@ -146,8 +150,8 @@ pub async fn publish(mirror: &Mirror, run: &Run, now: Timestamp) -> Result<Publi
     // A publication that was begun before may end at any generation since then.
     let begun = published.publishing.as_ref().filter(|begun| begun.run == run.run);
     let since = begun.map_or(since, |begun| begun.since);
-    let publishing = Publishing { run: run.run.clone(), since, files: totals.files };
-    Published { publishing: Some(publishing), ..published }.write(mirror).await?;
+    let publishing = Publishing { run: run.run.clone(), since, files: totals.files, time: now };
+    Published { publishing: Some(publishing), last: published.last.clone() }.write(mirror).await?;
     let info = CommitInfo {
         author: AUTHOR.to_owned(),
         caller: None,
@@ -161,6 +165,8 @@ pub async fn publish(mirror: &Mirror, run: &Run, now: Timestamp) -> Result<Publi
     let change = RunChange { mirror, records: &records, plan: &plan, spelled: &totals.spelled, now };
     let committed = match mirror.commit(&info, &change).await {
         Err(error @ (BuildError::Expired { .. } | BuildError::Purged | BuildError::Changed { .. })) => {
+            // First, since another run may be published once the claim has ended.
+            Published { publishing: None, ..published }.write(mirror).await?;
             records.end_claim(&claim).await?;
             return Err(error);
         }

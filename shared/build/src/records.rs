@@ -185,6 +185,16 @@ pub struct Publishing {
     pub since: u64,
     /// The files of the source.
     pub files: u64,
+    /// When it was last begun; long ago in records of older versions.
+    #[serde(default)]
+    pub time: Timestamp,
+}
+
+impl Publishing {
+    /// Whether its claim counts no more, so that another run may be published instead.
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        now.duration_since(self.time) > CLAIM_TIME
+    }
 }
 
 /// The records of one run.

@@ -56,7 +56,7 @@ pub async fn build(
     if let Some(built) = records.result(shard.shard).await? {
         return Ok(built);
     }
-    let mut before = entries_before(mirror, shard).await?;
+    let mut before = entries_before(mirror, shard, now).await?;
     let (files, mut left, spelled) = files(source, shard).await?;
     let head = newest(mirror).await?;
     let heads = heads(head.as_deref(), &files, &before).await?;
@@ -126,14 +126,14 @@ pub async fn build(
 }
 
 /// The entries of the run before that are in the shard's range, by path.
-async fn entries_before(mirror: &Mirror, shard: &Shard) -> Result<BTreeMap<String, Entry>, BuildError> {
+async fn entries_before(mirror: &Mirror, shard: &Shard, now: Timestamp) -> Result<BTreeMap<String, Entry>, BuildError> {
     let Some(base) = &shard.base else { return Ok(BTreeMap::new()) };
     let records = Records::of(mirror, base)?;
     let unbuilt = |shard| BuildError::Unbuilt { run: base.clone(), shard };
     let plan = records.plan().await?.ok_or_else(|| unbuilt(0))?;
     let range = shard.range();
     // The mirror did not take these versions, so that they are nothing that both sides had.
-    let last = last_run(mirror).await?.filter(|last| last.run == *base);
+    let last = last_run(mirror, now).await?.filter(|last| last.run == *base);
     let overtaken: HashSet<String> =
         last.into_iter().flat_map(|last| last.overtaken).map(|overtaken| overtaken.path).collect();
     let mut before = BTreeMap::new();

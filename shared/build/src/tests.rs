@@ -79,7 +79,7 @@ impl Site {
     }
 
     async fn plan(&self, run: &str) -> Result<Vec<Shard>, BuildError> {
-        Ok(plan(&self.mirror(), &self.source(), run, self.size, self.allow_mass_delete).await?.1)
+        Ok(plan(&self.mirror(), &self.source(), run, self.size, self.allow_mass_delete, self.now).await?.1)
     }
 
     async fn build(&self, shard: &Shard) -> Result<ShardResult, BuildError> {

@@ -82,8 +82,29 @@ impl Mirror {
         now: Timestamp,
         time: Duration,
     ) -> Result<Claimed, MirrorError> {
+        let since = self.some_generation().await?;
+        self.claim_since(since, hash, arguments, now, time).await
+    }
+
+    /// Claims the key with this hash for what has the hash `of`, as [`Mirror::claim`] does, where no commit answers the
+    /// claim. Returns the hash of what it is claimed for.
+    ///
+    /// # Errors
+    /// As [`Mirror::claim`].
+    pub async fn claim_name(&self, hash: Hash, of: Hash, now: Timestamp, time: Duration) -> Result<Hash, MirrorError> {
+        Ok(self.claim_since(0, hash, of, now, time).await?.arguments)
+    }
+
+    async fn claim_since(
+        &self,
+        since: u64,
+        hash: Hash,
+        arguments: Hash,
+        now: Timestamp,
+        time: Duration,
+    ) -> Result<Claimed, MirrorError> {
         let expires = now.checked_add(time.min(LONGEST)).unwrap_or(Timestamp::MAX);
-        let own = Claim { arguments, since: self.some_generation().await?, expires: Some(expires), made: Some(now) };
+        let own = Claim { arguments, since, expires: Some(expires), made: Some(now) };
         for number in 0..MOST {
             let claimed = |claim: Claim, is_new| Claimed {
                 arguments: claim.arguments,

@@ -79,6 +79,7 @@ impl Mirror {
     ///
     /// # Errors The errors of `change`, and as its error type:
     /// - [`MirrorError::CommitUnknown`] when it is unknown at the deadline whether the commit happened;
+    /// - [`MirrorError::Forgotten`] when this call did not commit, and an earlier one with its key may have;
     /// - [`MirrorError::Contended`], [`MirrorError::TooLate`], [`MirrorError::Conflict`], [`MirrorError::TooLarge`]
     ///   when it did not;
     /// - those of [`read`](Mirror::read) except [`MirrorError::NotPublished`]: it did not.
@@ -158,7 +159,8 @@ impl Mirror {
 
     /// The result of an earlier commit with `key`, if any: its generation, and the answer stored with it.
     ///
-    /// # Errors As [`read`](Self::read), except [`MirrorError::NotPublished`].
+    /// # Errors As [`read`](Self::read), except [`MirrorError::NotPublished`]; [`MirrorError::Forgotten`] when generations
+    /// that may have it have been collected.
     pub async fn committed(&self, key: CommitKey) -> Result<Option<(u64, serde_json::Value)>, MirrorError> {
         match self.head().await {
             Ok(head) => self.find_answer(key, key.since, &head).await,
@@ -200,16 +202,17 @@ impl Mirror {
         if let Some(found) = answer(head.manifest()) {
             return Ok(Some(found));
         }
-        let read = |generation| async move {
-            let gone = || MirrorError::Gone { object: self.shared.keys.manifest(generation).to_string() };
-            self.at(generation).await?.ok_or_else(gone)
-        };
+        // From the newest on: collection deletes the oldest first, so that none is left before one that is missing.
+        let generations = (searched.saturating_add(1)..head.generation()).rev();
         let mut manifests =
-            stream::iter(searched.saturating_add(1)..head.generation()).map(read).buffered(PARALLEL_SCAN);
+            stream::iter(generations).map(|generation| self.manifest_at(generation)).buffered(PARALLEL_SCAN);
+        let mut oldest = head.generation();
         while let Some(snapshot) = manifests.try_next().await? {
+            let snapshot = snapshot.ok_or(MirrorError::Forgotten { before: oldest })?;
             if let Some(found) = answer(snapshot.manifest()) {
                 return Ok(Some(found));
             }
+            oldest = snapshot.generation();
         }
         Ok(None)
     }

@@ -86,6 +86,15 @@ pub enum MirrorError {
         /// The nonce of its manifest.
         nonce: Id,
     },
+    /// It is not known any more whether an earlier call with the same key was committed. Nothing was committed now.
+    #[error(
+        "it is not known any more whether this was committed before: the generations before {before} have been collected; \
+         look whether the change is there, and make it anew if not"
+    )]
+    Forgotten {
+        /// The oldest generation that is left.
+        before: u64,
+    },
     /// This program lacks the code for it. The text says what to do.
     #[error("{0}")]
     Unsupported(&'static str),

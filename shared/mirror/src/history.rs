@@ -23,7 +23,8 @@ impl Mirror {
         self.manifest_at(generation).await
     }
 
-    async fn manifest_at(&self, generation: u64) -> Result<Option<Arc<Snapshot>>, MirrorError> {
+    /// The vault at `generation`, also where a purge ended its history.
+    pub(crate) async fn manifest_at(&self, generation: u64) -> Result<Option<Arc<Snapshot>>, MirrorError> {
         let head = self.head_at(generation).await?;
         Ok(head.map(|head| self.snapshot(&head)))
     }

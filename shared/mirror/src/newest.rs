@@ -72,6 +72,12 @@ impl Mirror {
         self.known_head().map(|head| head.generation())
     }
 
+    /// Whether that generation has an embedding model. No request is made.
+    #[must_use]
+    pub fn knows_model(&self) -> Option<bool> {
+        self.known_head().map(|head| head.state.manifest.embeddings.is_some())
+    }
+
     /// The head that the last request stored.
     pub(crate) fn known_head(&self) -> Option<Head> {
         self.shared.head.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -124,7 +124,7 @@ fn after(item: &Item, content: Option<&Result<Content, Reason>>) -> Prospect {
 }
 
 /// The folders that contain the file at `path`, from the innermost.
-fn folders_of(path: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn folders_of(path: &str) -> impl Iterator<Item = &str> {
     path.char_indices().rev().filter(|(_, character)| *character == '/').filter_map(|(end, _)| path.get(..end))
 }
 

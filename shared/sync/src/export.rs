@@ -1,6 +1,6 @@
 //! Writes a generation of the mirror into a folder, byte for byte.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,12 +13,13 @@ use crate::clash;
 use crate::conflict::{everywhere, writer};
 use crate::contents::{DocumentWriter, disk_path};
 use crate::error::SyncError;
+use crate::folder::Stamp;
 use crate::head;
 use crate::head::Page;
 use crate::progress::{Phase, Progress};
 use crate::pull::{Conflicted, put_copy};
-use crate::report::Skipped;
-use crate::target::{ExpectedTarget, Target};
+use crate::report::{Reason, Skipped};
+use crate::target::{ExpectedTarget, Target, Unfinished};
 
 /// The target and generation of an export.
 #[derive(Clone, Debug)]
@@ -67,7 +68,7 @@ pub async fn export(
     let mut exported = Exported { generation: snapshot.generation(), ..Exported::default() };
     let names = clashing(mirror, &snapshot).await?;
     let renamed: Arc<Mutex<Vec<Conflicted>>> = Arc::default();
-    let instead = if options.force { ExpectedTarget::Anything } else { ExpectedTarget::Nothing };
+    let placing = Placing { target: target.clone(), force: options.force, finished: Mutex::default() };
     let contents = DocumentWriter {
         mirror,
         snapshot: snapshot.clone(),
@@ -77,7 +78,7 @@ pub async fn export(
             Arc::new(move |file, record| {
                 let on_disk = disk_path(record)?;
                 let Some((author, time)) = names.get(&record.path) else {
-                    return file.finish(&on_disk, record.modified_ms, instead);
+                    return placing.finish(file, on_disk, record.modified_ms);
                 };
                 let (copy, stamp) =
                     put_copy(&target, file, record, |attempt| Some(copy_path(&on_disk, author, time, attempt)))?;
@@ -104,6 +105,31 @@ pub async fn export(
     target.clear();
     exported.renamed = std::mem::take(&mut *renamed.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(exported)
+}
+
+/// Moves files to their paths.
+struct Placing {
+    target: Target,
+    /// Whether a file that was there before is replaced.
+    force: bool,
+    /// The paths of finished files, in lower case.
+    finished: Mutex<HashSet<String>>,
+}
+
+impl Placing {
+    /// Where the file system does not tell cases apart, a finished file may be at the path of another. It is not replaced.
+    fn finish(&self, file: &Unfinished, path: String, modified_ms: i64) -> Result<Stamp, Reason> {
+        if !self.force {
+            return file.finish(&path, modified_ms, ExpectedTarget::Nothing);
+        }
+        let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+        let folded = path.to_lowercase();
+        let is_ours = finished.contains(&folded) && self.target.is_listed_otherwise(&path);
+        let instead = if is_ours { ExpectedTarget::Nothing } else { ExpectedTarget::Anything };
+        let stamp = file.finish(&path, modified_ms, instead)?;
+        finished.insert(folded);
+        Ok(stamp)
+    }
 }
 
 /// The files that have the name of a folder, with the author and time in their copies' names.

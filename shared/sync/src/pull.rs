@@ -15,6 +15,7 @@ use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 
 use crate::blocking::blocking;
+use crate::clash::folders_of;
 use crate::conflict::{everywhere, writer};
 use crate::contents::{DocumentWriter, disk_path};
 use crate::decide::Version;
@@ -129,6 +130,7 @@ impl Puller<'_> {
         self.progress.begin(Phase::Write, None);
         self.remove(plan, &target, &mut pulled).await?;
         let mut jobs = own_jobs(plan);
+        self.respell(plan, &target, &jobs).await?;
         self.add_copies(plan, &mut jobs).await?;
         let copies = self.bring(&target, jobs, &mut pulled).await?;
         self.settle(plan, &copies, &mut pulled).await?;
@@ -172,6 +174,34 @@ impl Puller<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Removes the folders without files that new ones differ from in case only. Where the file system does not tell cases
+    /// apart, the new files would else come into the old folder, and the next sync would rename them back.
+    async fn respell(&self, plan: &SyncPlan, target: &Target, jobs: &BTreeMap<String, Job>) -> Result<(), SyncError> {
+        let coming = jobs.keys().flat_map(|path| folders_of(path));
+        let coming: HashMap<String, &str> = coming.map(|folder| (folder.to_lowercase(), folder)).collect();
+        let left = plan.pulls().filter(|(_, path, _)| path.head.is_none());
+        let left = left.filter_map(|(_, _, pull)| pull.on_disk.as_deref()).flat_map(folders_of);
+        // In this order a folder comes before those in it.
+        let other: BTreeMap<&str, &str> = left
+            .filter_map(|old| Some((old, *coming.get(&old.to_lowercase())?)))
+            .filter(|(old, new)| old != new)
+            .collect();
+        if other.is_empty() {
+            return Ok(());
+        }
+        let other: Vec<(String, String)> =
+            other.into_iter().map(|(old, new)| (old.to_owned(), new.to_owned())).collect();
+        let target = target.clone();
+        blocking(move || {
+            other
+                .iter()
+                .filter(|(_, new)| target.is_listed_otherwise(new))
+                .for_each(|(old, _)| target.remove_folder(old));
+            Ok(())
+        })
+        .await
     }
 
     /// For each conflict, adds the copy of the mirror's version, named for its author and time; and for each file whose

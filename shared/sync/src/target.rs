@@ -162,6 +162,17 @@ impl Target {
         Ok(dir)
     }
 
+    /// Whether something is at `path` that its folders list under another name: the file system does not tell cases apart.
+    pub(crate) fn is_listed_otherwise(&self, path: &str) -> bool {
+        let dir = &self.shared.dir;
+        let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
+        let is_listed = |part: &str| {
+            let (folder, name) = part.rsplit_once('/').unwrap_or((".", part));
+            dir.read_dir(folder).is_ok_and(|entries| entries.flatten().any(|entry| entry.file_name() == name))
+        };
+        dir.symlink_metadata(path).is_ok() && !ends.filter_map(|end| path.get(..end)).all(is_listed)
+    }
+
     /// Moves the file at `path` aside if its SHA-256 is `version`.
     pub(crate) fn set_aside(&self, path: &str, version: [u8; 32]) -> Result<Aside, Reason> {
         let is_gone = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
@@ -198,12 +209,17 @@ impl Target {
 
     /// Removes the staging folder, if it is empty.
     pub(crate) fn clear(&self) {
-        if let Ok(aside) = self.below(ASIDE, false) {
-            remove_empty(&aside);
+        self.remove_folder(ASIDE);
+        let _ = self.shared.dir.remove_dir(STAGING);
+    }
+
+    /// Removes the folder at `path`, unless it has files.
+    pub(crate) fn remove_folder(&self, path: &str) {
+        if let Ok(folder) = self.below(path, false) {
+            remove_empty(&folder);
         }
         // A folder that is not empty stays.
-        let _ = self.shared.dir.remove_dir(ASIDE);
-        let _ = self.shared.dir.remove_dir(STAGING);
+        let _ = self.shared.dir.remove_dir(path);
     }
 }
 

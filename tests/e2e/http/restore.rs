@@ -49,8 +49,13 @@ async fn a_note_becomes_what_it_was_at_a_generation() {
 
     // A deleted note is restored as well.
     delete(&client, "a%20b.md", &[]).await.ok();
+    let history = client.get("/history/a%20b.md").await.ok();
+    assert_eq!((&history["deleted_at_generation"], &history["versions"][0]["generation"]), (&json!(4), &json!(3)));
+    assert_eq!(history["versions"].as_array().unwrap().len(), 3, "{history}");
     let back = restore(&client, "a b.md", &[], json!({ "generation": 2 })).await;
     assert_eq!((back.status.as_u16(), read(&client, "a b.md").await.as_str()), (201, "second"));
+
+    assert_eq!(client.get("/history/a%20b.md").await.ok().get("deleted_at_generation"), None);
 
     for (path, body, reason) in [
         ("a b.md", json!({ "generation": 99 }), "generation_not_found"),

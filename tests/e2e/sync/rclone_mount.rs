@@ -319,6 +319,36 @@ fn names_that_differ_in_case_only_lose_nothing_where_they_are_one() {
     json_of(site.place.atlas("export").arg("--json").arg("--to").arg(&exported));
     assert_eq!(fs::read_to_string(exported.join("vault/planning/NOW.md")).unwrap(), "The agent's.\n");
     assert!(exported.join("vault/HOME.md").exists() && !exported.join("vault/Home.md").exists());
+    // An export to where they are one names the one that it cannot write, though it may replace files.
+    let mut there = site.place.atlas("export");
+    let told = there.arg("--json").arg("--force").arg("--to").arg(site.mount.point.join("exported")).output().unwrap();
+    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+    let skipped = told["skipped"].as_array().unwrap().iter().filter_map(|skipped| skipped["path"].as_str());
+    assert_eq!(skipped.filter(|path| path.eq_ignore_ascii_case("vault/planning/now.md")).count(), 1, "{told}");
+}
+
+#[test]
+fn a_folder_that_others_rename_in_case_only_is_not_renamed_back_where_cases_are_one() {
+    let Some(site) = Site::mounted_with(&["--vfs-case-insensitive"]) else { return };
+    site.put("Boats/a.md", "One.\n");
+    site.settle();
+    json_of(site.sync().arg("--json"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let agent = Client::over(&site.place.open());
+    for (method, path, body) in [(Method::DELETE, "Boats", ""), (Method::PUT, "boats", "One.\n")] {
+        let request = Request::builder().method(method).uri(format!("/notes/{path}/a.md"));
+        let request = request.header("content-type", "text/markdown").body(Body::from(body));
+        assert!(runtime.block_on(agent.send(request.unwrap())).status.is_success());
+    }
+    until(LIMIT, "the folder rests", || {
+        let summary = json_of(site.sync().arg("--json"));
+        let rests = summary["uploaded_bytes"] == 0 && summary["waiting"].is_null();
+        if rests && summary["pulled"]["added"] == 0 { Ok(()) } else { Err(summary) }
+    });
+    site.settle();
+    let names: Vec<_> = fs::read_dir(&site.far).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(names.contains(&"boats".into()) && !names.contains(&"Boats".into()), "{names:?}");
+    assert_eq!(fs::read_to_string(site.far.join("boats/a.md")).unwrap(), "One.\n");
 }
 
 #[test]

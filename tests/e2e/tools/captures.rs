@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use atlas_access::{Scope, scope};
 use atlas_testkit::VaultBuilder;
+use atlas_testkit::notes::{self, Put};
 use futures::TryStreamExt as _;
 use futures::future::join;
 use object_store::path::Path;
@@ -120,6 +121,30 @@ async fn a_note_of_which_its_process_could_not_tell_any_more_is_found() {
     assert_eq!(ida.refused("commit_capture", commit("c.md")).await, "invalid_input");
     assert_eq!(ida.answer("commit_capture", commit("b.md")).await, done);
     assert_eq!(ida.answer("list_capture_queue", json!({})).await["items"], json!([]));
+}
+
+#[tokio::test]
+async fn a_capture_that_could_not_become_a_note_can_whatever_becomes_of_history() {
+    clock::stop();
+    let deployment = deployment().await;
+    let client = guarded(&deployment);
+    let ida = by(&client, "ida", &WRITES);
+    let ids = [capture(&ida, "purged").await, capture(&ida, "collected").await];
+    let commit = |id: &Value, path: &str| json!({ "capture_id": id, "target_path": path });
+    for id in &ids {
+        assert_eq!(ida.refused("commit_capture", commit(id, "a.md")).await, "note_exists");
+    }
+    let mirror = deployment.mirror();
+    mirror.commit(&notes::by("host"), &Put::note("b.md", "b\n")).await.unwrap();
+    mirror.purge(&notes::by("host"), &[]).await.unwrap();
+    ida.answer("commit_capture", commit(&ids[0], "purged.md")).await;
+    deployment.objects.delete(&mirror.keys().manifest(2)).await.unwrap();
+    // A note may have been made of it just now.
+    assert_eq!(ida.refused("commit_capture", commit(&ids[1], "collected.md")).await, "commit_unknown");
+    clock::pass(Duration::from_secs(25 * 3600));
+    // By a token of that day.
+    let ida = by(&client, "ida", &WRITES);
+    ida.answer("commit_capture", commit(&ids[1], "collected.md")).await;
 }
 
 #[tokio::test]

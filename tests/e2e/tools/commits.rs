@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use atlas_testkit::VaultBuilder;
+use atlas_testkit::notes::{Put, by};
 use serde_json::{Value, json};
 
 use crate::support::agent::{Agent, ERAS};
@@ -62,6 +63,10 @@ async fn commits_are_listed_and_filtered_and_come_in_pages() {
         page = listed(json!({ "limit": 2, "before": before })).await;
     }
     assert_eq!(seen, [6, 5, 4, 3, 2, 1]);
+    // A host whose clock is slow hides none.
+    deployment.mirror().commit(&by("host"), &Put::note("f.md", "f\n")).await.unwrap();
+    agent.answer("write_note", json!({ "path": "g.md", "content": "g\n" })).await;
+    assert_eq!(generations(&listed(json!({ "since": "2026-01-31T12:00:00Z" })).await), [8, 6, 5, 4, 3, 2]);
 }
 
 #[tokio::test]

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use atlas_access::{Caller, scope};
+use atlas_mirror::CommitInfo;
 use atlas_ops::{Call, Error, dispatch};
 use atlas_testkit::VaultBuilder;
+use atlas_testkit::notes::{Put, by};
+use atlas_testkit::time::minute;
 use atlas_tools::operations;
 use atlas_web::App;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -143,6 +146,54 @@ async fn one_commit_is_taken_back_and_that_too() {
 }
 
 #[tokio::test]
+async fn attachments_come_back_with_the_links_to_them() {
+    let picture = b"\x89PNG\r\n\x1a\n\0picture".as_slice();
+    let vault = VaultBuilder::new()
+        .note("a.md", "![[media/pic.png]]\n")
+        .file("media/pic.png", picture)
+        .file("lone.bin", b"\0lone")
+        .file("gone.bin", b"\0gone")
+        .file("sea.canvas", b"{}");
+    let deployment = Deployment::of_vault(&vault).await;
+    let client = guarded(&deployment).await;
+    let ida = caller(&client, "ida");
+    let sha256 = async |path: &str| {
+        let there = ida.answer("note_exists", json!({ "path": path })).await;
+        if there["exists"] != true {
+            return Value::Null;
+        }
+        ida.answer("get_attachment", json!({ "path": path })).await["content_hash"].clone()
+    };
+    let was = sha256("media/pic.png").await;
+    assert!(was.is_string());
+    let undo = |generation: u64| json!({ "generation": generation, "dry_run": false });
+    let undone = async |generation: u64, expected: &[&str]| {
+        let plan = ida.answer("undo_changes", json!({ "generation": generation })).await;
+        let done = confirmed(&client, "undo_changes", undo(generation)).await;
+        assert_eq!((&done["undone"], &done["left"]), (&plan["undone"], &plan["left"]));
+        assert_eq!((paths(&done, "undone"), paths(&done, "left")), (expected.to_vec(), vec![]));
+    };
+
+    ida.answer("move_attachment", json!({ "from": "media/pic.png", "to": "img/pic.png" })).await;
+    undone(2, &["a.md", "img/pic.png", "media/pic.png"]).await;
+    assert_eq!((sha256("media/pic.png").await, sha256("img/pic.png").await), (was.clone(), Value::Null));
+    assert_eq!(text(&ida, "a.md").await.as_deref(), Some("![[media/pic.png]]\n"));
+    undone(3, &["a.md", "img/pic.png", "media/pic.png"]).await;
+    assert_eq!((sha256("media/pic.png").await, sha256("img/pic.png").await), (Value::Null, was));
+
+    for (path, generation) in [("lone.bin", 5), ("sea.canvas", 7)] {
+        let was = sha256(path).await;
+        ida.answer("delete_attachment", json!({ "path": path })).await;
+        assert_eq!(sha256(path).await, Value::Null, "{path}");
+        undone(generation, &[path]).await;
+        assert_eq!(sha256(path).await, was, "{path}");
+    }
+    confirmed(&client, "delete_attachment", json!({ "path": "gone.bin", "hard": true })).await;
+    let left = ida.answer("undo_changes", json!({ "generation": 9 })).await;
+    assert_eq!((paths(&left, "undone"), paths(&left, "left")), (vec![], vec!["gone.bin"]));
+}
+
+#[tokio::test]
 async fn hidden_notes_are_neither_told_nor_taken_back() {
     let vault = VaultBuilder::new().note("Open/a.md", "A\n").note("Shut/b.md", "B\n");
     let deployment = Deployment::of_vault(&vault).await;
@@ -217,6 +268,24 @@ async fn what_was_done_after_the_dry_run_is_not_taken_back() {
     let done = confirmed(&client, "undo_changes", undo).await;
     assert_eq!((paths(&done, "undone"), paths(&done, "left")), (vec!["a.md"], vec![]));
     assert_eq!(text(&ida, "b.md").await.as_deref(), Some("B\nsince\n"));
+}
+
+#[tokio::test]
+async fn a_host_whose_clock_is_slow_hides_no_commit() {
+    let deployment = Deployment::of_vault(&VaultBuilder::new().note("a.md", "A\n")).await;
+    let client = guarded(&deployment).await;
+    let (bot, ida) = (caller(&client, "bot"), caller(&client, "ida"));
+    let since = Timestamp::now() - SignedDuration::from_mins(1);
+    add(&bot, "a.md", "of the bot").await;
+    // The oldest of the first page that is looked at has the time of a slow clock.
+    let mirror = deployment.mirror();
+    for n in 0..50 {
+        let time = if n == 0 { minute(0) } else { Timestamp::now() };
+        let info = CommitInfo { time, ..by("host") };
+        mirror.commit(&info, &Put::note("b.md", &format!("{n}\n"))).await.unwrap();
+    }
+    let plan = ida.answer("undo_changes", json!({ "by": "bot", "since": since.to_string() })).await;
+    assert_eq!((&plan["commits"], paths(&plan, "undone")), (&json!([2]), vec!["a.md"]));
 }
 
 /// A change of one of a few notes.

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use atlas_mirror::MirrorError;
+
 use super::runs::aging;
 use super::*;
+use crate::records::{Published, Publishing};
 
 #[tokio::test]
 async fn of_two_spellings_that_come_while_shards_are_built_one_counts() {
@@ -82,8 +85,36 @@ async fn what_was_purged_since_a_shard_was_built_is_not_published() {
     site.built("two").await;
     let path = atlas_vault::VaultPath::parse("s.md").unwrap();
     let purge = atlas_mirror::purge::Purge { path, keeps_newest: false };
-    site.mirror().purge(&by("owner"), &[purge]).await.unwrap();
+    site.mirror().purge(&by("owner"), std::slice::from_ref(&purge)).await.unwrap();
     assert!(matches!(site.publish("two").await, Err(BuildError::Purged)));
+    // It stops no later one, whatever becomes of history.
+    site.delete("s.md").await;
+    site.agent_puts("b.md", "b\n").await;
+    site.mirror().purge(&by("owner"), &[purge]).await.unwrap();
+    site.put("a.md", "three\n").await;
+    assert_eq!(done(&site.run("three").await), (0, 1, 0));
+}
+
+#[tokio::test]
+async fn a_publication_whose_generations_were_collected_stops_others_for_half_a_day() {
+    let (aging, mut site) = aging();
+    site.put("a.md", "a\n").await;
+    site.run("one").await;
+    let mirror = site.mirror();
+    let publishing = Publishing { run: "two".to_owned(), since: 1, files: 1, time: site.now };
+    let begun = Published { publishing: Some(publishing), ..Published::read(&mirror).await.unwrap() };
+    begun.write(&mirror).await.unwrap();
+    for text in ["two\n", "three\n"] {
+        site.agent_puts("b.md", text).await;
+    }
+    site.objects.delete(&mirror.keys().manifest(2)).await.unwrap();
+    let refused = site.plan("three").await.unwrap_err();
+    assert!(matches!(refused, BuildError::Mirror(MirrorError::Forgotten { before: 3 })), "{refused:?}");
+    let hours = Duration::from_secs(13 * 3600);
+    aging.pass(hours);
+    site.now += hours;
+    site.put("a.md", "four\n").await;
+    assert_eq!(done(&site.run("four").await), (0, 1, 0));
 }
 
 #[tokio::test]

@@ -307,7 +307,7 @@ async fn vaults_of_one_store_are_built_apart() {
     let mirror = Mirror::open(store, other.clone(), Arc::new(PartCache::new(1 << 20)), Options::default()).unwrap();
     let sources = Sources::of(Store::new(site.objects.clone(), "sources", StoreOptions::default()).unwrap());
     let source = sources.vault(&other).unwrap();
-    let (_, shards) = plan(&mirror, &source, "one", SMALL, false).await.unwrap();
+    let (_, shards) = plan(&mirror, &source, "one", SMALL, false, Timestamp::now()).await.unwrap();
     for shard in &shards {
         build(&mirror, &source, shard, FULL_BYTES, Timestamp::now()).await.unwrap();
     }

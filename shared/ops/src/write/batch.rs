@@ -219,7 +219,12 @@ impl<'a> Batch<'a> {
     /// Restores `kept` from the trash to `path`, replacing `old`.
     pub fn take_from_trash(&mut self, path: VaultPath, kept: &Found, old: Option<&Found>) {
         let modified_ms = self.context.now.as_millisecond();
-        let new = NewDocument { kind: Kind::Note, modified_ms, ..NewDocument::moved(path, kept) };
+        let moved = NewDocument::moved(path, kept);
+        let kind = match &moved.content {
+            Content::Text(_) => kind_of_text(&moved.path),
+            Content::Blob(..) => Kind::Attachment,
+        };
+        let new = NewDocument { kind, modified_ms, ..moved };
         self.changes.extend(old.and_then(|old| DocumentChange::of(old, Some(new.after()))));
         self.note_move(kept, &new.path);
         self.put_counted(new, old);

@@ -18,12 +18,15 @@ fn options(to: &std::path::Path, force: bool) -> ExportOptions {
 #[tokio::test]
 async fn a_folder_that_is_not_empty_is_written_over_only_by_force() {
     let host = Host::published(VaultBuilder::new().note("a/b.md", "b").file("c.png", b"c")).await;
-    let to = VaultBuilder::new().note("a/b.md", "old").note("mine.md", "mine");
+    // A name in another case is another file where the file system has both.
+    host.mirror().commit(&by("agent"), &Put::note("a/B.md", "B")).await.unwrap();
+    let to = VaultBuilder::new().note("a/b.md", "old").note("a/B.md", "old").note("mine.md", "mine");
     let error = export(&host.mirror(), &options(to.root(), false), std::sync::Arc::new(())).await.unwrap_err();
     assert!(error.to_string().contains("--force"), "{error}");
     let exported = export(&host.mirror(), &options(to.root(), true), std::sync::Arc::new(())).await.unwrap();
-    assert_eq!((exported.generation, exported.files, exported.bytes), (1, 2, 2));
-    let expected = VaultBuilder::new().note("a/b.md", "b").file("c.png", b"c").note("mine.md", "mine");
+    assert_eq!((exported.generation, exported.files, exported.bytes), (2, 3, 3));
+    let expected =
+        VaultBuilder::new().note("a/b.md", "b").note("a/B.md", "B").file("c.png", b"c").note("mine.md", "mine");
     assert_eq!(files(to.root()), files(expected.root()));
 }
 

@@ -19,6 +19,7 @@ pub(super) async fn run(place: &impl Fn() -> StorePrefix) {
     older_generations_can_be_read(Site::new(place())).await;
     a_keyed_commit_happens_once(Site::new(place())).await;
     one_key_used_twice_at_once_happens_once(Site::new(place())).await;
+    an_answer_is_found_beyond_a_purge_but_not_beyond_a_collection(Site::new(place())).await;
     a_replay_comes_before_a_precondition(Site::new(place())).await;
     a_merge_carries_over_tombstones(Site::new(place())).await;
     a_merge_that_would_bring_notes_back_is_refused(Site::new(place())).await;
@@ -112,6 +113,28 @@ async fn one_key_used_twice_at_once_happens_once(site: Site) {
         outcomes => panic!("expected one commit and one replay: {outcomes:?}"),
     }
     assert_eq!(whole_history(&one).await.len(), 2);
+}
+
+async fn an_answer_is_found_beyond_a_purge_but_not_beyond_a_collection(site: Site) {
+    let mirror = site.instance();
+    let change = Put::note("a.md", "by key");
+    commit(&mirror, Put::note("a.md", "one")).await;
+    expect_new(mirror.commit(&keyed(1), &change).await);
+    commit(&mirror, Put::note("a.md", "three")).await;
+    mirror.purge(&by("owner"), &[]).await.unwrap();
+    let key = |name: &[u8]| CommitKey { hash: Hash::of(name), since: 1, is_executed: false };
+    for instance in [mirror, site.instance()] {
+        assert_eq!(instance.committed(key(b"key")).await.unwrap().unwrap().0, 2);
+        assert_eq!(instance.committed(key(b"other")).await.unwrap(), None);
+        let again = instance.commit(&keyed(1), &change).await;
+        assert!(matches!(again, Ok(Committed::Replayed { generation: 2, .. })), "{again:?}");
+    }
+    site.remove(&site.keys().manifest(2)).await;
+    let mirror = site.instance();
+    assert_eq!(mirror.committed(key(b"key")).await, Err(MirrorError::Forgotten { before: 3 }));
+    let again = mirror.commit(&keyed(1), &change).await;
+    assert!(matches!(again, Err(MirrorError::Forgotten { before: 3 })), "{again:?}");
+    assert_eq!(mirror.head().await.unwrap().generation(), 4);
 }
 
 /// A change that can be made only once: afterwards its precondition fails.

@@ -97,7 +97,7 @@ impl Operation for CommitCapture {
             async move { Ok(creation) }
         };
         // The key of the capture stands for that of the call, which alone would let two calls make two notes.
-        let once = context.with_key(queue::commit_key(mirror, &id).await?);
+        let once = context.with_key(queue::commit_key(context, &id).await?);
         let Answer { value: created, generation } = creating::create(&once, &Self::INFO, plan).await?;
         let (call_of_note, deletes) = created.kept;
         let (path, at, sha256) = (arguments::path("target_path", &created.path)?, created.at, created.sha256);

@@ -1,5 +1,5 @@
-//! The queue of captures. A capture is one object of the store, which is made once; so are the marks that it was begun to be committed and that it
-//! was, so that all processes agree.
+//! The queue of captures. A capture is one object of the store, which is made once; so is the mark that it was committed, so that all processes
+//! agree. The mark that it is to be committed is written again by each try, with the generation up to which no commit made a note of it.
 //!
 //! The key of an object begins with its caller's pseudonym: a caller's own captures are listed alone. Those of others are an administrator's to
 //! see, and of those only the ones that are meant for paths which the administrator may read.
@@ -8,17 +8,19 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use atlas_access::{Access, Scope};
-use atlas_mirror::{CommitKey, Hash, Id, Mirror, StateObject};
+use atlas_mirror::{CommitKey, Hash, Id, Mirror, MirrorError, StateObject};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::Context;
 use atlas_vault::VaultPath;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// Where captures are kept.
 const FOLDER: &str = "captures";
 const BEGUN: &str = ".begun";
 const COMMITTED: &str = ".committed";
+/// A commit of a try that is older has its mark, unless its process ended in between and nobody tried again.
+const MARKED_WITHIN: SignedDuration = SignedDuration::from_hours(24);
 /// How long a capture waits.
 pub(super) const TIME: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Most captures of one caller that wait at once.
@@ -68,10 +70,14 @@ pub(super) struct Committed {
     pub(super) deletes: bool,
 }
 
-/// When a capture was first to be committed.
+/// A try to commit a capture.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Begun {
+    /// No commit up to this generation made a note of it.
     since: u64,
+    /// When it was; long ago in marks of older versions.
+    #[serde(default)]
+    at: Timestamp,
 }
 
 /// The name of a capture: 16 digits of its own, then its caller's pseudonym.
@@ -225,12 +231,23 @@ pub(super) async fn find(context: &Context<'_>, id: &CaptureId) -> Result<Option
 }
 
 /// The key of the commit that makes a note of a capture: whoever else tries that finds the commit by it, and makes no other note.
-pub(super) async fn commit_key(mirror: &Mirror, id: &CaptureId) -> Result<CommitKey, Error> {
+pub(super) async fn commit_key(context: &Context<'_>, id: &CaptureId) -> Result<CommitKey, Error> {
+    let mirror = &context.vault.mirror;
     mirror.check_writes_once().await?;
-    let own = Begun { since: mirror.head().await?.generation() };
-    let begun = mirror.get_or_create_state(&format!("{}{BEGUN}", id.name()), &own).await?.unwrap_or(own);
+    let name = format!("{}{BEGUN}", id.name());
     let hash = Hash::of(format!("capture {}/{}", id.caller, id.own).as_bytes());
-    Ok(CommitKey { hash, since: begun.since, is_executed: false })
+    let key = |since, is_executed| CommitKey { hash, since, is_executed };
+    let own = Begun { since: mirror.head().await?.generation(), at: context.now };
+    let Some(begun) = mirror.get_or_create_state(&name, &own).await? else { return Ok(key(own.since, false)) };
+    match mirror.committed(key(begun.since, false)).await {
+        Ok(Some(_)) => return Ok(key(begun.since, true)),
+        Ok(None) => {}
+        Err(MirrorError::Forgotten { .. }) if context.now.duration_since(begun.at) > MARKED_WITHIN => {}
+        Err(error) => return Err(error.into()),
+    }
+    let own = Begun { since: own.since.max(begun.since), ..own };
+    mirror.put_state(&name, &own).await?;
+    Ok(key(own.since, false))
 }
 
 /// Marks a capture as committed. Functions may delete nothing of a store, so its object stays until it is collected.

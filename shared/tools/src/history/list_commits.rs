@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::history;
 use crate::history::commit::{self, Commit};
 
 /// Lists the commits of the vault, newest first.
@@ -92,10 +93,6 @@ impl Operation for ListCommits {
             let is_last = page.len() <= PAGE;
             for (place, after) in page.iter().take(PAGE).enumerate() {
                 next = after.generation().saturating_sub(1);
-                if wanted.is_over(after.manifest()) {
-                    next = 0;
-                    break;
-                }
                 if wanted.takes(after.manifest())
                     && let Some(commit) = wanted.seen(context, page.get(place + 1), after, sees_all).await?
                 {
@@ -105,7 +102,8 @@ impl Operation for ListCommits {
                     break;
                 }
             }
-            if page.is_empty() || (is_last && commits.len() < limit) {
+            let is_over = is_last || wanted.since.is_some_and(|since| history::is_before(&page, since));
+            if page.is_empty() || (is_over && commits.len() < limit) {
                 next = 0;
             }
         }
@@ -141,11 +139,7 @@ impl<'a> Wanted<'a> {
     fn takes(&self, manifest: &Manifest) -> bool {
         self.by.is_none_or(|by| manifest.author == by)
             && self.session.is_none_or(|session| manifest.session.as_deref() == Some(session))
-    }
-
-    /// Whether this commit and those before it are too old.
-    fn is_over(&self, manifest: &Manifest) -> bool {
-        self.since.is_some_and(|since| manifest.time < since)
+            && self.since.is_none_or(|since| manifest.time >= since)
     }
 
     async fn seen(

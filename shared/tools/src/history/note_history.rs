@@ -7,7 +7,8 @@ use atlas_mirror::Snapshot;
 use atlas_ops::arguments::{Bounded, Given, ReadPath};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
-use atlas_ops::read::notes;
+use atlas_ops::read::nearest::ShortPaths;
+use atlas_ops::read::notes::{self, Found};
 use atlas_segment::Kind;
 use atlas_vault::VaultPath;
 use jiff::Timestamp;
@@ -19,6 +20,10 @@ use crate::history::renames;
 
 /// Most changes of a commit in which an earlier path is looked for.
 const MAX_CHANGES: u64 = 500;
+/// Most generations that are looked at for the one that removed a note.
+const MAX_SEARCHED: u64 = 500;
+/// The number of generations that are fetched at once.
+const PAGE: usize = 50;
 
 /// Lists the versions of a note, newest first.
 pub struct NoteHistory;
@@ -42,6 +47,9 @@ pub struct Arguments {
 pub struct Output {
     /// The note's path.
     path: String,
+    /// The generation that deleted or moved it, if there is no note at the path now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deleted_at_generation: Option<u64>,
     /// The versions, newest first.
     versions: Vec<Version>,
     /// The argument for the next page; absent on the last.
@@ -110,10 +118,18 @@ impl Operation for NoteHistory {
             Some(before) => notes::at(context, before.saturating_sub(1)).await?,
         };
         let mut versions = Vec::new();
-        let mut before = None;
+        let (mut before, mut deleted_at_generation) = (None, None);
         loop {
-            let found = notes::find(&snapshot, &path, |_| false).await?;
-            let Some(found) = found.filter(|found| matches!(found.record.kind, Kind::Note | Kind::Text)) else { break };
+            let Some(found) = note(&snapshot, &path).await? else {
+                let is_first = versions.is_empty() && deleted_at_generation.is_none();
+                // A short path means a note that is there rather than one that was.
+                if !is_first || ShortPaths::of(newest.value.clone()).await?.meant(context, &path, false).is_ok() {
+                    break;
+                }
+                let Some((generation, last)) = removed(context, snapshot.generation(), &path).await? else { break };
+                (deleted_at_generation, snapshot) = (Some(generation), last);
+                continue;
+            };
             // The generation that wrote a version identifies its author; history may be shorter, though the note
             // exists.
             let writer = context.vault.mirror.at(found.generation).await?;
@@ -149,13 +165,39 @@ impl Operation for NoteHistory {
             snapshot = older;
         }
         if versions.is_empty() {
-            let message = format!("there is no note at {asked}, or no version that old is kept");
+            let message = format!("there is no note at {asked}, and no version of one is kept");
             return Err(Error::not_found(Reason::NoteNotFound, message).with("path", asked));
         }
         let before_path = Some(path).filter(|path| before.is_some() && path != asked);
-        let value = Output { path: asked.to_owned(), versions, before, before_path };
+        let value = Output { path: asked.to_owned(), deleted_at_generation, versions, before, before_path };
         Ok(Answer { value, generation: newest.generation })
     }
+}
+
+/// The note at `path`.
+async fn note(snapshot: &Snapshot, path: &str) -> Result<Option<Found>, Error> {
+    let found = notes::find(snapshot, path, |_| false).await?;
+    Ok(found.filter(|found| matches!(found.record.kind, Kind::Note | Kind::Text)))
+}
+
+/// The generation up to `newest` that removed the note at `path`, and the vault before it; [`None`] if there was none, or too long ago.
+async fn removed(context: &Context<'_>, newest: u64, path: &str) -> Result<Option<(u64, Arc<Snapshot>)>, Error> {
+    let (mut next, oldest) = (newest, newest.saturating_sub(MAX_SEARCHED));
+    while next > oldest {
+        // One more, since what a commit removed shows in the generation before it.
+        let page = context.vault.mirror.history(next, PAGE + 1).await?;
+        for (after, before) in page.iter().zip(page.iter().skip(1)) {
+            context.work.check()?;
+            if after.manifest().changes.removed > 0 && note(before, path).await?.is_some() {
+                return Ok(Some((after.generation(), before.clone())));
+            }
+        }
+        if page.len() <= PAGE {
+            break;
+        }
+        next = next.saturating_sub(PAGE as u64);
+    }
+    Ok(None)
 }
 
 /// The path from which the commit `after` moved the note at `path`, with the generation before; [`None`] if it made

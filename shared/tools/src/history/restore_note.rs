@@ -131,7 +131,10 @@ impl ChangeSet for OutOfTrash<'_> {
         let kept = notes::find(head, self.trash.as_str(), |_| true);
         let (found, kept) = try_join(found, kept).await?;
         let Some(kept) = kept else {
-            let message = format!("there is no {} in the trash: name a generation to restore it from", self.path);
+            let message = format!(
+                "there is no {} in the trash: name a generation to restore it from, one that note_history lists",
+                self.path
+            );
             return Err(Error::not_found(Reason::NoteNotFound, message).with("path", self.path.as_str()));
         };
         let found = found.as_ref();

@@ -1,7 +1,7 @@
 //! The plan of an undo: the earlier version of each file that some commits changed, except files that others changed
 //! since.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use atlas_access::Access;
@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::history;
 use crate::history::merged::{self, SetAside};
 
 /// A file with its earlier version restored.
@@ -91,11 +92,11 @@ impl Selection {
         }
     }
 
-    /// Whether commits before this manifest may be included.
-    fn looks_before(&self, manifest: &Manifest) -> bool {
+    /// Whether commits before this page of history may be included.
+    fn looks_before(&self, page: &[Arc<Snapshot>]) -> bool {
         match self {
-            Self::Generation(generation) => manifest.generation > *generation,
-            Self::All { since, .. } => since.is_none_or(|since| manifest.time >= since),
+            Self::Generation(generation) => page.last().is_some_and(|oldest| oldest.generation() > *generation),
+            Self::All { since, .. } => since.is_none_or(|since| !history::is_before(page, since)),
         }
     }
 }
@@ -155,8 +156,7 @@ impl Undo<'_> {
         let mut next = head.generation();
         while next > 0 && snapshots.len() <= MAX_GENERATIONS {
             let page = self.context.vault.mirror.history(next, PAGE).await?;
-            let is_last =
-                page.len() < PAGE || page.last().is_some_and(|oldest| !self.which.looks_before(oldest.manifest()));
+            let is_last = page.len() < PAGE || !self.which.looks_before(&page);
             next = next.saturating_sub(PAGE as u64);
             snapshots.extend(page);
             if is_last {
@@ -223,8 +223,11 @@ impl Undo<'_> {
     fn allowed(&self, aims: BTreeMap<String, PathPlan>) -> Result<BTreeMap<VaultPath, PathPlan>, Error> {
         let mut allowed = BTreeMap::new();
         for (path, aim) in aims {
-            // The trash and other closed folders are not restored.
-            let Ok(path) = writable::path("path", &path) else { continue };
+            // The trash and other hidden folders are not restored.
+            if path.split('/').any(|name| name.starts_with('.')) {
+                continue;
+            }
+            let Ok(path) = VaultPath::parse(&path) else { continue };
             if self.context.check(Access::Read, &path).is_err() {
                 continue;
             }
@@ -267,12 +270,13 @@ impl Undo<'_> {
                 Err(reason) => kept.left.push(Left { path: version.of.to_string(), reason }),
             }
         }
+        let attachments = attachments(head, aims.keys()).await?;
         for (path, aim) in aims {
             self.context.work.check()?;
             let name = path.as_str().to_owned();
             let done = match aim.version {
                 Ok(place) => match history.snapshots.get(place) {
-                    Some(before) => self.take_back(&mut batch, head, before, path).await?,
+                    Some(before) => self.take_back(&mut batch, (before, head), path, &attachments).await?,
                     None => Ok(None),
                 },
                 Err(reason) => Err(reason),
@@ -291,11 +295,11 @@ impl Undo<'_> {
     async fn take_back(
         &self,
         batch: &mut Batch<'_>,
-        head: &Snapshot,
-        before: &Snapshot,
+        (before, head): (&Snapshot, &Snapshot),
         path: VaultPath,
+        attachments: &Attachments,
     ) -> Result<Result<Option<(UndoKind, Option<u64>)>, String>, Error> {
-        let now = notes::find(head, path.as_str(), |record| record.blob.is_none()).await?;
+        let now = notes::find(head, path.as_str(), |_| true).await?;
         let was = notes::find(before, path.as_str(), |record| record.blob.is_none()).await?;
         let is_same = |one: &Found, other: &Found| one.record.sha256 == other.record.sha256;
         Ok(Ok(match (now, was) {
@@ -312,16 +316,35 @@ impl Undo<'_> {
                     None => notes::find(head, trash.as_str(), |_| true).await?.filter(|thrown| is_same(thrown, &was)),
                     Some(_) => None,
                 };
-                match thrown {
-                    Some(thrown) if was.record.kind == Kind::Note => batch.take_from_trash(path, &thrown, None),
-                    _ if was.record.blob.is_some() => {
+                if let Some(thrown) = thrown {
+                    batch.take_from_trash(path, &thrown, None);
+                } else if was.record.blob.is_some() {
+                    let there = attachments.get(&was.record.sha256);
+                    let Some(new) = self.attachment(head, path, there, now.as_ref()).await? else {
                         return Ok(Err(format!("it is not text: `atlas export --at {}` has it", before.generation())));
-                    }
-                    _ => batch.put(self.version(path, &was, now.as_ref())?, now.as_ref()),
+                    };
+                    batch.put(new, now.as_ref());
+                } else {
+                    batch.put(self.version(path, &was, now.as_ref())?, now.as_ref());
                 }
                 Some((UndoKind::Restored, Some(from)))
             }
         }))
+    }
+
+    /// The attachment at `there`, for `path`. An earlier generation's bytes may go with it, so those of `head` are taken.
+    async fn attachment(
+        &self,
+        head: &Snapshot,
+        path: VaultPath,
+        there: Option<&String>,
+        now: Option<&Found>,
+    ) -> Result<Option<NewDocument>, Error> {
+        let Some(there) = there else { return Ok(None) };
+        let Some(Found { record, text, .. }) = notes::find(head, there, |_| true).await? else { return Ok(None) };
+        let sha256 = Hash::from_bytes(record.sha256);
+        let content = record.blob.map(|name| Content::Blob(name, record.bytes, text));
+        Ok(content.map(|content| NewDocument::written(path, content, sha256, now, self.context.now)))
     }
 
     fn version(&self, path: VaultPath, was: &Found, now: Option<&Found>) -> Result<NewDocument, Error> {
@@ -332,6 +355,22 @@ impl Undo<'_> {
         let sha256 = Hash::from_bytes(was.record.sha256);
         Ok(NewDocument::written(path, Content::Text(was.text.clone()), sha256, now, self.context.now))
     }
+}
+
+/// The paths of attachments that the vault has, by the hashes of their bytes.
+type Attachments = HashMap<[u8; 32], String>;
+
+/// The attachments at `paths`, and in the trash of these.
+async fn attachments(head: &Snapshot, paths: impl Iterator<Item = &VaultPath>) -> Result<Attachments, Error> {
+    let mut places: Vec<String> = Vec::new();
+    for path in paths.filter(|path| !path.is_note()) {
+        places.push(path.as_str().to_owned());
+        places.extend(writable::trash(path).map(|trash| trash.as_str().to_owned()));
+    }
+    let places: Vec<&str> = places.iter().map(String::as_str).collect();
+    let found = notes::find_all(head, &places, |_| false).await?.into_iter().flatten();
+    let found = found.filter(|found| found.record.blob.is_some());
+    Ok(found.map(|Found { record, .. }| (record.sha256, record.path)).collect())
 }
 
 impl ChangeSet for Undo<'_> {
