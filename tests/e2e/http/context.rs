@@ -208,6 +208,28 @@ async fn notes_over_the_limits_are_left_out_except_now_itself() {
 }
 
 #[tokio::test]
+async fn what_is_asked_for_stays_where_not_everything_fits() {
+    let vault = VaultBuilder::new()
+        .note("vault/planning/now.md", "[[one]] [[two]]")
+        .note("vault/one.md", &"x".repeat(9_000))
+        .note("vault/two.md", &"\n".repeat(9_000))
+        .note("vault/wanted.md", &"y".repeat(9_000));
+    let (now, one, two, wanted) = ("vault/planning/now.md", "vault/one.md", "vault/two.md", "vault/wanted.md");
+    // In 35,000 bytes all fit as text, but not as JSON.
+    for (max_bytes, expected) in [
+        (20_000, &[now, wanted][..]),
+        (24_000, &[now, one, wanted]),
+        (35_000, &[now, one, wanted]),
+        (45_000, &[now, one, two, wanted]),
+    ] {
+        let deployment = Deployment::of_vault(&vault).await;
+        let client = deployment.with_limits(|limits| limits.max_response_bytes = max_bytes).client();
+        let answer = client.post("/context/current", json!({ "include": [wanted] })).await.ok();
+        assert_eq!(paths(&answer), expected, "{max_bytes}");
+    }
+}
+
+#[tokio::test]
 async fn a_vault_with_another_layout_says_which_notes_are_current() {
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
     let vault = VaultBuilder::new()

@@ -32,9 +32,12 @@ async fn components_are_named_from_the_headings_and_the_section_is_quoted() {
 #[tokio::test]
 async fn a_definition_is_found_by_heading_before_text_quoted_or_bare() {
     let client = Deployment::of_demo().await.client();
-    for question in
-        ["Where is \"berth windows\" defined?", "where are berth windows defined?", "Where is the Berth Windows?"]
-    {
+    for question in [
+        "Where is \"berth windows\" defined?",
+        "where are berth windows defined?",
+        "Where is the Berth Windows?",
+        "Where's Berth Windows?",
+    ] {
         let (answer, citations) = ask(&client, question).await;
         assert_eq!(
             answer.to_lowercase(),

@@ -86,6 +86,56 @@ async fn a_pack_has_the_notes_and_sections_that_say_most_with_the_reason() {
 }
 
 #[tokio::test]
+async fn a_symbol_is_found_by_an_intent_that_has_its_name_among_many_words() {
+    let mut notes = vec![
+        ("src/timing.js".to_owned(), "export function debounce(handler, wait) {}\n".to_owned()),
+        ("src/text.js".to_owned(), "export function slugify(title) {}\n".to_owned()),
+        ("src/urls.js".to_owned(), "export function joinSegments(path) {}\n".to_owned()),
+        ("notes/ci.md".to_owned(), "Nothing of the kind.\n".to_owned()),
+    ];
+    // A word that many things are called is no name of one.
+    notes.extend((0..30).map(|n| (format!("src/part{n}.js"), "export function handler() {}\n".to_owned())));
+    let notes: Vec<(&str, &str)> = notes.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let world = World::open(&notes).await;
+    for (intent, name) in [
+        ("debounce a handler so that input events fire once per interval", "debounce"),
+        ("slugify a title into a url path segment without spaces", "slugify"),
+        (
+            "a function for the pages of the editor that makes from each title and each note, as `slugify` does, a path",
+            "slugify",
+        ),
+    ] {
+        let answer = world.ok("atlas_find_duplicates", json!({ "intent": intent })).await;
+        let (_, found, _) = names(&answer).into_iter().find(|(kind, ..)| kind == "symbol").expect(intent);
+        assert_eq!(found, name, "{intent}: {answer:#}");
+        assert!(!names(&answer).iter().any(|(_, name, _)| name == "handler"), "{intent}: {answer:#}");
+    }
+    let answer = world.ok("atlas_find_duplicates", json!({ "intent": "C++" })).await;
+    assert!(!names(&answer).iter().any(|(_, name, _)| name == "ci"), "{answer:#}");
+}
+
+#[tokio::test]
+async fn a_pack_has_what_it_names_as_the_reason_however_small_it_is() {
+    let (sand, gauge) = ("sand ".repeat(200), "## High tide\n\nThe tide gauge.\n");
+    let world = World::open(&[("long.md", &format!("# Top\n\n{sand}\n\n{gauge}"))]).await;
+    let task = json!({ "task": "mend the tide gauge", "budget": 500 });
+    let pack = world.ok("atlas_pack", task).await;
+    assert!(pack["files"][0]["content"].as_str().unwrap().ends_with(gauge), "{pack:#}");
+    // Too small for anything.
+    for budget in [1, 50] {
+        let small = json!({ "task": "mend the tide gauge", "budget": budget });
+        let error = world.call("atlas_pack", small).await.unwrap_err();
+        assert_eq!((error.reason(), &error.details["field"]), ("validation_error", &json!("budget")));
+        let least = error.message.split("take ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+        let enough = json!({ "task": "mend the tide gauge", "budget": least.parse::<u32>().unwrap() });
+        assert_eq!(world.ok("atlas_pack", enough).await["files"].as_array().unwrap().len(), 1);
+        assert_eq!(world.ok("atlas_pack", json!({ "task": "zebra", "budget": budget })).await["files"], json!([]));
+    }
+    let long = json!({ "task": "tide ".repeat(6_000) });
+    assert_eq!(world.ok("atlas_pack", long).await["files"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
 async fn identifiers_are_found_by_their_words_and_paths_are_a_reason() {
     let world = World::open(&[
         ("src/session.ts", "export function loginUser(name: string) {}\n"),
@@ -147,7 +197,14 @@ fn a_pack_is_never_over_its_budget() {
             let world = World::of(&[notes], &json!({}), caller(&[])).await;
             for budget in budgets {
                 let arguments = json!({ "task": task, "budget": budget });
-                let pack = world.ok("atlas_pack", arguments.clone()).await;
+                let pack = match world.call("atlas_pack", arguments.clone()).await {
+                    Ok(pack) => pack,
+                    Err(error) => {
+                        assert_eq!((error.reason(), &error.details["field"]), ("validation_error", &json!("budget")));
+                        assert!(budget < 300, "{budget}: {error}");
+                        continue;
+                    }
+                };
                 let chars = pack.to_string().chars().count();
                 let files = pack["files"].as_array().unwrap();
                 assert!(chars <= budget || files.is_empty(), "{chars} of {budget}: {pack:#}");

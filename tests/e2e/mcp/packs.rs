@@ -32,8 +32,10 @@ fn a_pack_is_written_into_the_folder_and_is_in_no_pack_itself() {
         assert_eq!(paths(&pack)[0], "src/auth.rs");
         assert!(!paths(&pack).contains(&"pack.json".to_owned()));
     }
-    let (is_done, _) = run(folder.root(), &["pack", "--task", "fix check_login", "--budget", "60"]);
+    let (is_done, _) = run(folder.root(), &["pack", "--task", "fix check_login", "--budget", "300"]);
     assert!(is_done && fs::read(&pack).unwrap().len() < 600);
+    let (is_done, said) = run(folder.root(), &["pack", "--task", "fix check_login", "--budget", "60"]);
+    assert!(!is_done && said.contains("or more"), "{said}");
 }
 
 #[test]

@@ -76,6 +76,15 @@ async fn a_pack_follows_the_graph_and_leaves_out_what_has_nothing_to_do_with_it(
     let content = pack["files"][0]["content"].as_str().unwrap();
     assert!(content.contains("/// Checks a login.\npub fn check_login") && !content.contains("other_3"), "{content}");
     assert!(pack.to_string().chars().count() <= 8_000);
+    // Of a short one too where there is no room for all of it.
+    let other: String = (0..25).map(|n| format!("pub fn other_{n}() {{ nothing(); }}\n")).collect();
+    let mut all = self::files();
+    all.insert("src/auth.rs".to_owned(), format!("{other}{AUTH}"));
+    let world = World::of_code(&[all], &json!({}), caller(&[]), 1).await;
+    let pack = world.ok("atlas_pack", json!({ "task": "make check_login slower", "budget": 500 })).await;
+    let content = pack["files"][0]["content"].as_str().unwrap();
+    assert!(content.contains("pub fn check_login") && !content.contains("other_3"), "{content}");
+    assert!(pack.to_string().chars().count() <= 500);
 }
 
 /// A caller who may not read some code is answered as if it were not there.

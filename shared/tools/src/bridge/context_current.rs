@@ -109,7 +109,7 @@ async fn bundle(context: &Context<'_>, view: View, arguments: &Arguments) -> Res
     let named = match &current.now {
         None => None,
         Some(NowNote::At(path)) => Some(path.clone()),
-        Some(NowNote::Daily) => Some(periodic::todays_path(context, &view, current.time_zone.as_deref()).await?),
+        Some(NowNote::Daily) => Some(periodic::todays_path(context, &view).await?),
     };
     let records = match &named {
         Some(path) => vec![path.as_str().to_owned()],
@@ -142,32 +142,20 @@ async fn bundle(context: &Context<'_>, view: View, arguments: &Arguments) -> Res
     }
     let included = texts(&index, included).await?;
     let most = arguments.max_sources.map_or(MAX_SOURCES, Bounded::get);
-    let chosen = choose(now, &spine, &links, &included, most);
-    sources(&index, &chosen, limits).await
+    let first = [now];
+    // If there are too many, links are dropped first, then the spine; requested notes stay.
+    let mut chosen = in_order([&first, &included, &spine, &links]);
+    chosen.truncate(most);
+    let mut sources = sources(&index, &chosen, limits).await?;
+    let shown = in_order([&first, &spine, &links, &included]);
+    sources.sort_by_key(|(document, _)| shown.iter().position(|shown| shown == document));
+    Ok(sources.into_iter().map(|(_, source)| source).collect())
 }
 
-/// The notes to return, in order. If they are more than `most`, links are dropped first, then the spine; requested
-/// notes stay.
-fn choose(
-    now: DocumentRef,
-    spine: &[DocumentRef],
-    links: &[DocumentRef],
-    included: &[DocumentRef],
-    most: usize,
-) -> Vec<DocumentRef> {
-    let mut kept = HashSet::from([now]);
-    for document in included.iter().chain(spine).chain(links) {
-        if kept.len() < most {
-            kept.insert(*document);
-        }
-    }
-    let mut chosen = Vec::with_capacity(kept.len());
-    for document in std::iter::once(&now).chain(spine).chain(links).chain(included) {
-        if kept.remove(document) {
-            chosen.push(*document);
-        }
-    }
-    chosen
+/// All of `lists`, each once.
+fn in_order(lists: [&[DocumentRef]; 4]) -> Vec<DocumentRef> {
+    let mut seen = HashSet::new();
+    lists.into_iter().flatten().copied().filter(|document| seen.insert(*document)).collect()
 }
 
 fn spine(index: &Index, paths: BridgePaths) -> Result<Vec<DocumentRef>, Error> {
@@ -283,8 +271,12 @@ async fn texts(index: &Index, documents: Vec<DocumentRef>) -> Result<Vec<Documen
 /// Bytes of a source besides its path and text.
 const AROUND_SOURCE: usize = 200;
 
-/// The chosen notes, whole; those over the limits are omitted, except `now.md`, which is the first.
-async fn sources(index: &Index, chosen: &[DocumentRef], limits: &Limits) -> Result<Vec<ContextSource>, Error> {
+/// The chosen notes, whole, as long as there is room; those that do not fit are omitted, except `now.md`, which is the first.
+async fn sources(
+    index: &Index,
+    chosen: &[DocumentRef],
+    limits: &Limits,
+) -> Result<Vec<(DocumentRef, ContextSource)>, Error> {
     let mut fitting = Vec::with_capacity(chosen.len());
     let mut total = 0;
     for (position, document) in chosen.iter().enumerate() {
@@ -311,7 +303,7 @@ async fn sources(index: &Index, chosen: &[DocumentRef], limits: &Limits) -> Resu
         let bytes = json_bytes(&source.content) + json_bytes(&source.path) + AROUND_SOURCE;
         if bytes <= left || sources.is_empty() {
             left = left.saturating_sub(bytes);
-            sources.push(source);
+            sources.push((*document, source));
         }
     }
     Ok(sources)

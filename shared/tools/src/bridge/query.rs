@@ -139,7 +139,8 @@ impl Kind {
         if folded.contains("component") || folded.contains("responsibilit") {
             return Self::Components;
         }
-        let is_definition = ["where is", "where are", "defined"].iter().any(|sign| folded.contains(sign));
+        let signs = ["where is", "where are", WHERE_IS[0], WHERE_IS[1], "defined"];
+        let is_definition = signs.iter().any(|sign| folded.contains(sign));
         term_of(question).filter(|_| is_definition).map_or(Self::Other, Self::Definition)
     }
 }
@@ -259,27 +260,68 @@ fn closeness(term: &str, heading: &str) -> f64 {
     words.fold(strsim::sorensen_dice(term, heading), f64::max)
 }
 
-/// The term in a question: the quoted text, or the words besides those of the question.
+/// Both ways to write it, folded.
+const WHERE_IS: [&str; 2] = ["where's", "where’s"];
+/// Words at the ends of a term that are of the question.
+const ASKING: [&str; 11] = ["where", WHERE_IS[0], WHERE_IS[1], "is", "are", "was", "defined", "the", "a", "an", "in"];
+
+/// A word of a question, and the same folded.
+type Word<'a> = (&'a str, String);
+
+/// The term in a question: the quoted text, or the words between those of the question.
 fn term_of(question: &str) -> Option<String> {
-    for (open, close) in [('"', '"'), ('“', '”'), ('`', '`'), ('\'', '\'')] {
-        let quoted =
-            question.split_once(open).and_then(|(_, rest)| rest.split_once(close)).map(|(term, _)| term.trim());
-        if let Some(term) = quoted.filter(|term| !term.is_empty()) {
-            return Some(term.to_owned());
-        }
+    if let Some(term) = quoted(question) {
+        return Some(term.to_owned());
     }
-    const ASKING: [&str; 9] = ["where", "is", "are", "was", "defined", "the", "a", "an", "in"];
-    let words: Vec<&str> = question
-        .split_whitespace()
-        .map(|word| word.trim_matches(['?', '!', '.', ',', ':', ';', '"', '“', '”', '`']))
-        .filter(|word| !word.is_empty())
-        .collect();
-    let asks = |word: &&&str| ASKING.contains(&fold::fold(word).as_str());
+    let words: Vec<Word<'_>> = question.split_whitespace().filter_map(word).collect();
+    let place = |start: usize, signs: &[&str]| {
+        let place = words.iter().skip(start).position(|(_, word)| signs.contains(&word.as_str()));
+        place.map(|place| start + place)
+    };
+    // As in "can you tell me where", and "which file has".
+    let begin = place(0, &["where", WHERE_IS[0], WHERE_IS[1]])
+        .or_else(|| Some(place(place(0, &["which", "what"])?, &["has", "have", "is", "are"])? + 1));
+    let asked = words.get(begin.unwrap_or_default()..).unwrap_or_default();
+    // As in "defined in that file", but not as in "user defined field".
+    let is_end = |(at, (_, word)): &(usize, &Word<'_>)| {
+        word == "defined" && asked.get(at + 1).is_none_or(|(_, next)| ["in", "at", "by", "as"].contains(&next.as_str()))
+    };
+    let (before, after) = match asked.iter().enumerate().rfind(is_end).map(|(at, _)| at) {
+        Some(at) => (asked.get(..at).unwrap_or_default(), asked.get(at + 1..).unwrap_or_default()),
+        None => (asked, &[][..]),
+    };
+    term_in(before).or_else(|| term_in(after))
+}
+
+/// The first text in quotes.
+fn quoted(question: &str) -> Option<&str> {
+    // Beside a letter, an apostrophe is no quote.
+    let is_letter = |sign: char, beside: Option<char>| sign == '\'' && beside.is_some_and(char::is_alphanumeric);
+    [('"', '"'), ('“', '”'), ('`', '`'), ('\'', '\'')].into_iter().find_map(|(open, close)| {
+        let opens = |(at, _): &(usize, &str)| !is_letter(open, question.split_at(*at).0.chars().next_back());
+        let begin = question.match_indices(open).find(opens)?.0 + open.len_utf8();
+        let (_, rest) = question.split_at(begin);
+        let closes = |(at, _): &(usize, &str)| !is_letter(close, rest.split_at(*at).1.chars().nth(1));
+        let term = rest.split_at(rest.match_indices(close).find(closes)?.0).0.trim();
+        (!term.is_empty()).then_some(term)
+    })
+}
+
+/// A word without the punctuation around it, and without the brackets of a call.
+fn word(text: &str) -> Option<Word<'_>> {
+    let text = text.trim_matches(['?', '!', '.', ',', ':', ';', '"', '“', '”', '`']);
+    let text = text.strip_suffix("()").unwrap_or(text);
+    (!text.is_empty()).then(|| (text, fold::fold(text)))
+}
+
+/// `words` without those of the question at both ends; [`None`] if no other is left.
+fn term_in(words: &[Word<'_>]) -> Option<String> {
+    let asks = |(_, word): &&Word<'_>| ASKING.contains(&word.as_str());
     let from = words.iter().take_while(asks).count();
     let rest = words.get(from..).unwrap_or_default();
     let to = rest.len() - rest.iter().rev().take_while(asks).count();
-    let term = rest.get(..to).unwrap_or_default().join(" ");
-    (!term.is_empty()).then_some(term)
+    let term: Vec<&str> = rest.get(..to).unwrap_or_default().iter().map(|(word, _)| *word).collect();
+    (!term.is_empty()).then(|| term.join(" "))
 }
 
 #[cfg(test)]
@@ -296,6 +338,18 @@ mod tests {
             ("where is `apply_lease` defined", Some("apply_lease")),
             ("where is “潮汐” defined?", Some("潮汐")),
             ("Where is it's twin?", Some("it's twin")),
+            ("Where is 'Ann's lease' defined?", Some("Ann's lease")),
+            ("Where is Ann's lease and Bob's cache defined?", Some("Ann's lease and Bob's cache")),
+            ("Can you tell me where is the lease defined?", Some("lease")),
+            ("Where is lease defined in DECISIONS.md?", Some("lease")),
+            ("Where is a user defined field defined?", Some("user defined field")),
+            ("Where is a user defined field?", Some("user defined field")),
+            ("Which file has apply_lease defined", Some("apply_lease")),
+            ("In which note is the lease defined?", Some("lease")),
+            ("Where is apply_lease() defined?", Some("apply_lease")),
+            ("Where's apply_lease?", Some("apply_lease")),
+            ("where’s the lease", Some("lease")),
+            ("Where is the file?", Some("file")),
             ("where is \"\" defined?", None),
             ("defined?", None),
         ] {

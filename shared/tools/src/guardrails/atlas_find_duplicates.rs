@@ -4,7 +4,7 @@
 mod coded;
 mod similarity;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use atlas_ops::arguments::Exact;
 use atlas_ops::error::{Error, Reason};
@@ -96,6 +96,8 @@ pub enum Kind {
 const MAX_CANDIDATES: usize = 20;
 /// Most names and headings that are compared.
 const MAX_COMPARED: usize = 5_000;
+/// A name that more definitions have may be just a word.
+const MAX_OF_NAME: usize = 5;
 /// The least similarity of a duplicate.
 const LEAST_SCORE: f64 = 0.3;
 /// The similarity of the most relevant note by words, whatever its name.
@@ -169,7 +171,7 @@ fn named(index: &Index, intent: &Intent) -> Result<Vec<Candidate>, Error> {
             let path = index.path(document)?;
             let name = path.rsplit('/').next().unwrap_or(&path);
             let name = name.rsplit_once('.').map_or(name, |(name, _)| name).to_owned();
-            let score = intent.score(&name);
+            let score = intent.score(&name, false);
             found.push(Candidate::new(Kind::Note, name, path, 1, score));
         }
         for stem in intent.stems() {
@@ -179,7 +181,7 @@ fn named(index: &Index, intent: &Intent) -> Result<Vec<Candidate>, Error> {
                     continue;
                 }
                 compared += 1;
-                let score = intent.score(&heading.text);
+                let score = intent.score(&heading.text, false);
                 if score >= LEAST_SCORE {
                     let (path, line) = (index.path(document)?, u64::from(heading.line) + 1);
                     found.push(Candidate::new(Kind::Heading, heading.text.into_owned(), path, line, score));
@@ -193,28 +195,32 @@ fn named(index: &Index, intent: &Intent) -> Result<Vec<Candidate>, Error> {
 /// The symbols whose names are like the intent, but for those of files that were parsed.
 fn defined(facts: &Facts, symbols: &Symbols, intent: &Intent) -> Result<Vec<Candidate>, Error> {
     let stems: Vec<String> = intent.stems().collect();
-    let mut found = Vec::new();
-    let mut compared = 0;
-    for segment in facts.index().segments() {
+    let mut places = Vec::new();
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    'segments: for segment in facts.index().segments() {
         for (document, symbol) in facts.symbols(segment)?.iter() {
             let folded = fold(&symbol.name);
-            let is_parsed = || symbols.file(DocumentRef { segment, document }).is_some();
+            let document = DocumentRef { segment, document };
             if !stems.iter().any(|stem| folded.contains(stem.as_str()))
-                || is_parsed()
-                || !facts.shows(segment, document)
+                || symbols.file(document).is_some()
+                || !facts.shows(segment, document.document)
             {
                 continue;
             }
-            compared += 1;
-            if compared > MAX_COMPARED {
-                return Ok(found);
+            if places.len() >= MAX_COMPARED {
+                break 'segments;
             }
-            let score = intent.score(&symbol.name);
-            if score >= LEAST_SCORE {
-                let path = facts.index().path(DocumentRef { segment, document })?;
-                let line = u64::from(symbol.line) + 1;
-                found.push(Candidate::new(Kind::Symbol, symbol.name.clone(), path, line, score));
-            }
+            *counts.entry(symbol.name.as_str()).or_default() += 1;
+            places.push((document, symbol));
+        }
+    }
+    let mut found = Vec::new();
+    for (document, symbol) in places {
+        let is_rare = counts.get(symbol.name.as_str()).is_some_and(|count| *count <= MAX_OF_NAME);
+        let score = intent.score(&symbol.name, is_rare);
+        if score >= LEAST_SCORE {
+            let (path, line) = (facts.index().path(document)?, u64::from(symbol.line) + 1);
+            found.push(Candidate::new(Kind::Symbol, symbol.name.clone(), path, line, score));
         }
     }
     Ok(found)

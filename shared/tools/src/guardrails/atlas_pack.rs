@@ -6,7 +6,7 @@
 
 mod graph;
 mod lines;
-mod named;
+pub(super) mod named;
 mod room;
 mod sections;
 
@@ -44,7 +44,7 @@ pub struct AtlasPack;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The task, in plain words.
-    task: Exact<4096>,
+    task: Exact<32_768>,
     /// Most characters of the pack, as JSON; 50,000 if not given.
     #[serde(default)]
     budget: Bounded<1, 1_000_000, 50_000>,
@@ -52,7 +52,7 @@ pub struct Arguments {
 
 impl Arguments {
     /// For this task, within so many characters.
-    pub(crate) fn of(task: Exact<4096>, budget: u32) -> Self {
+    pub(crate) fn of(task: Exact<32_768>, budget: u32) -> Self {
         Self { task, budget: Bounded::nearest(budget) }
     }
 }
@@ -154,15 +154,21 @@ async fn pack(
     let documents = found.iter().map(|file| file.document).chain(best.iter().map(|(document, _)| *document));
     let mut texts = index.texts(&documents.collect::<Vec<_>>()).await?.into_iter();
     let mut files = Vec::new();
+    // The characters around the content of the file that needs fewest.
+    let mut needed = usize::MAX;
     for (file, text) in found.iter().zip(texts.by_ref()) {
         let text = decoded(&text);
-        let is_whole = text.chars().count() <= WHOLE_CHARS;
-        let most = (budget / GRAPH_SHARE).max(WHOLE_CHARS).min(room.chars);
-        let content = if is_whole { text.to_string() } else { lines::excerpt(&text, &file.lines, most) };
         let reason = file.reason();
-        let left = room.after(&file.path, &reason).filter(|left| left.chars >= LEAST_CHARS);
-        let Some(left) = left.filter(|_| !content.is_empty()) else { continue };
-        let content = left.cut(&content);
+        let Some(left) = room.after(&file.path, &reason).filter(|left| left.chars >= LEAST_CHARS) else {
+            needed = needed.min(Room::around(task, &file.path, &reason));
+            continue;
+        };
+        let is_whole = text.chars().count() <= WHOLE_CHARS && left.fits(&text);
+        let most = left.at_most((budget / GRAPH_SHARE).max(WHOLE_CHARS));
+        let content = if is_whole { text.to_string() } else { lines::excerpt(&text, &file.lines, most) };
+        if content.is_empty() {
+            continue;
+        }
         room = left.less(&content);
         files.push(Packed { path: file.path.clone(), reason, content });
     }
@@ -178,13 +184,39 @@ async fn pack(
         // Of code each function and type begins a section.
         let headings = headings.chain(symbols.parts_of(document).map(|(line, name)| (line as usize, name.into())));
         let sections = Sections::of(&text, headings, &wanted, is_code);
-        let is_whole = text.chars().count() <= share;
-        let (content, names) = if is_whole { (text.to_string(), Vec::new()) } else { sections.best(share) };
-        let reason = reason(&sections.worths, &wanted, &names, &path);
-        let Some(left) = room.after(&path, &reason).filter(|left| left.chars >= LEAST_CHARS) else { break };
-        let content = left.cut(&content);
-        room = left.less(&content);
-        files.push(Packed { path, reason, content });
+        let left = |names: &[String]| {
+            let reason = reason(&sections.worths, &wanted, names, &path);
+            let left = room.after(&path, &reason).filter(|left| left.chars >= LEAST_CHARS);
+            left.ok_or_else(|| Room::around(task, &path, &reason)).map(|left| (left, reason))
+        };
+        let (mut left_here, mut why) = match left(&[]) {
+            Ok(found) => found,
+            Err(around) => {
+                needed = needed.min(around);
+                break;
+            }
+        };
+        let is_whole = text.chars().count() <= share && left_here.fits(&text);
+        let mut content = text.to_string();
+        if !is_whole {
+            // The names of the sections take some of the room.
+            let (_, names) = sections.best(left_here.at_most(share));
+            let most = left(&names).map_or(left_here, |(left, _)| left);
+            let (best, names) = sections.best(most.at_most(share));
+            content = best;
+            if let Ok(named) = left(&names) {
+                (left_here, why) = named;
+            }
+        }
+        let content = left_here.cut(&content);
+        room = left_here.less(&content);
+        files.push(Packed { path, reason: why, content });
+    }
+    let needed = needed.saturating_add(LEAST_CHARS);
+    if files.is_empty() && (budget..usize::MAX).contains(&needed) {
+        let message =
+            format!("budget: {budget} characters have no room for a file beside the task: take {needed} or more");
+        return Err(Error::bad_request(Reason::ValidationError, message).with("field", "budget"));
     }
     Ok(files)
 }

@@ -9,7 +9,7 @@ use atlas_segment::code::SymbolKind;
 use atlas_vault::fold;
 
 use crate::guardrails::atlas_find_duplicates::similarity::Intent;
-use crate::guardrails::atlas_find_duplicates::{Candidate, Kind, LEAST_SCORE, rounded};
+use crate::guardrails::atlas_find_duplicates::{Candidate, Kind, LEAST_SCORE, MAX_OF_NAME, rounded};
 
 /// Most names that are compared, …
 const MAX_NAMES: usize = 20_000;
@@ -37,8 +37,11 @@ pub(super) fn candidates(
     let mut found = Vec::new();
     for name in names(symbols, intent, last) {
         let is_exact = name == last;
-        let score = if is_exact { 1.0 } else { intent.score(name) };
-        for place in symbols.named(index, name).take(MAX_PLACES) {
+        let places: Vec<SymbolRef<'_>> = symbols.named(index, name).take(MAX_PLACES).collect();
+        let is_whole = |place: &SymbolRef<'_>| rank(place, true) == 0;
+        let is_rare = places.iter().filter(|place| is_whole(place)).count() <= MAX_OF_NAME;
+        for place in places {
+            let score = if is_exact { 1.0 } else { intent.score(name, is_rare && is_whole(&place)) };
             found.push((place, score, is_exact));
         }
     }
@@ -74,15 +77,13 @@ fn names<'s>(symbols: &'s Symbols, intent: &Intent, exact: &'s str) -> Vec<&'s s
     let mut alike: Vec<(f64, &str)> = Vec::new();
     let mut compared = 0;
     for name in symbols.names() {
-        let folded = fold(name);
-        if !stems.iter().any(|stem| folded.contains(stem.as_str())) || !seen.insert(name) {
+        let has_stem = |name: &str| stems.iter().any(|stem| name.contains(stem.as_str()));
+        let is_alike = || compared < MAX_NAMES && has_stem(&fold(name));
+        if !(intent.names(name) || is_alike()) || !seen.insert(name) {
             continue;
         }
         compared += 1;
-        if compared > MAX_NAMES {
-            break;
-        }
-        let score = intent.score(name);
+        let score = intent.score(name, true);
         if score >= LEAST_SCORE {
             alike.push((score, name));
         }

@@ -18,10 +18,10 @@ const WRITTEN: f32 = 1.0;
 /// … it has the words of the name one after the other, …
 const JOINED: f32 = 0.8;
 /// … or the name is one of its words.
-pub(super) const PLAIN: f32 = 0.5;
+pub(crate) const PLAIN: f32 = 0.5;
 
 /// The names that `task` may mean, each with how sure that is.
-pub(super) fn named(task: &str) -> BTreeMap<String, f32> {
+pub(crate) fn named(task: &str) -> BTreeMap<String, f32> {
     let mut names = BTreeMap::new();
     let mut add = |name: String, worth: f32| {
         let known = names.entry(name).or_insert(worth);

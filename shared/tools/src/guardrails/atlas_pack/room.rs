@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
     pub(crate) chars: usize,
-    bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 /// The JSON around the fields of a file, and around the pack: names, quotes, commas.
@@ -28,8 +28,28 @@ impl Room {
 
     /// The room left after `text`; zero if it is too long.
     pub(crate) fn less(self, text: &str) -> Self {
-        let (chars, bytes) = text.chars().map(cost).fold((0, 0), |sum, cost| (sum.0 + cost.0, sum.1 + cost.1));
-        self.take(chars, bytes).unwrap_or(Self { chars: 0, bytes: 0 })
+        self.with(text).unwrap_or(Self { chars: 0, bytes: 0 })
+    }
+
+    /// Whether `text` fits.
+    pub(crate) fn fits(self, text: &str) -> bool {
+        self.with(text).is_some()
+    }
+
+    /// The room left after `text`, if that fits.
+    pub(crate) fn with(self, text: &str) -> Option<Self> {
+        let (chars, bytes) = size(text);
+        self.take(chars, bytes)
+    }
+
+    /// The room, of at most so many characters.
+    pub(crate) fn at_most(self, chars: usize) -> Self {
+        Self { chars: self.chars.min(chars), ..self }
+    }
+
+    /// The characters of a pack for `task` besides the content of its first file.
+    pub(crate) fn around(task: &str, path: &str, reason: &str) -> usize {
+        [task, path, reason].map(|text| size(text).0).iter().sum::<usize>() + AROUND_PACK + AROUND_FILE
     }
 
     /// `text`, cut to the room.
@@ -53,6 +73,11 @@ impl Room {
     fn take(self, chars: usize, bytes: usize) -> Option<Self> {
         Some(Self { chars: self.chars.checked_sub(chars)?, bytes: self.bytes.checked_sub(bytes)? })
     }
+}
+
+/// Characters and bytes of a text within JSON.
+fn size(text: &str) -> (usize, usize) {
+    text.chars().map(cost).fold((0, 0), |sum, cost| (sum.0 + cost.0, sum.1 + cost.1))
 }
 
 /// Characters and bytes of a character within JSON.

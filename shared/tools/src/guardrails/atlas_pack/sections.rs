@@ -6,6 +6,7 @@ use std::ops::Range;
 use atlas_vault::words::{Word, code_words, words};
 
 use crate::guardrails::atlas_pack::LEFT_OUT;
+use crate::guardrails::atlas_pack::room::Room;
 use crate::search::snippet::SearchedWords;
 
 /// Most sections of a note that are included.
@@ -75,25 +76,24 @@ impl<'t> Sections<'t> {
         }
     }
 
-    /// The most relevant sections, in order, of about `most` characters in all, and their anchors.
-    pub(crate) fn best(&self, most: usize) -> (String, Vec<String>) {
+    /// The most relevant sections, in order, as many as there is `room` for, and their anchors.
+    pub(crate) fn best(&self, mut room: Room) -> (String, Vec<String>) {
         let mut by_score: Vec<usize> = (0..self.sections.len()).collect();
         let score = |index: &usize| self.sections.get(*index).map_or(0.0, |section| section.score);
         by_score.sort_by(|one, other| score(other).total_cmp(&score(one)).then(one.cmp(other)));
-        let mut taken: Vec<(usize, &str)> = Vec::new();
-        let mut chars = 0;
+        let mut taken: Vec<(usize, String)> = Vec::new();
         for index in by_score.into_iter().take(MAX_SECTIONS) {
             let Some(section) = self.sections.get(index).filter(|section| section.score > 0.0 || taken.is_empty())
             else {
                 break;
             };
+            // A mark may stand before each.
+            let Some(left) = room.with(LEFT_OUT).filter(|left| left.chars > 1) else { break };
             let text = self.text.get(section.range.clone()).unwrap_or_default();
-            let left = most.saturating_sub(chars);
-            let end = text.char_indices().nth(left).map_or(text.len(), |(at, _)| at);
-            let text = text.get(..end).unwrap_or_default();
-            chars += text.chars().count();
+            let (fits, text) = (left.fits(text), left.cut(text));
+            room = left.less(&text);
             taken.push((index, text));
-            if chars >= most {
+            if !fits {
                 break;
             }
         }
@@ -105,7 +105,7 @@ impl<'t> Sections<'t> {
             if index > 0 && before != index.checked_sub(1) {
                 content.push_str(if content.is_empty() { LEFT_OUT.trim_start() } else { LEFT_OUT });
             }
-            content.push_str(text);
+            content.push_str(&text);
             before = Some(index);
         }
         (content, anchors)
@@ -127,9 +127,9 @@ mod tests {
         }
         let sections = Sections::of(text, headings.into_iter(), &wanted, false);
         assert_eq!(sections.worths, BTreeMap::from([(0, 2), (1, 2)]));
-        let (content, anchors) = sections.best(100);
+        let (content, anchors) = sections.best(Room { chars: 100, bytes: 400 });
         assert_eq!(content, "…\n# A\ntide\n\n…\n# C\ntide and gauge\n# D\ngauge\n");
         assert_eq!(anchors, ["#a", "#c", "#d"]);
-        assert_eq!(sections.best(9), ("…\n# C\ntide ".to_owned(), vec!["#c".to_owned()]));
+        assert_eq!(sections.best(Room { chars: 16, bytes: 64 }), ("…\n# C\ntide …".to_owned(), vec!["#c".to_owned()]));
     }
 }
