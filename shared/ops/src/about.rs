@@ -23,6 +23,8 @@ pub struct About {
     pub otlp_enabled: bool,
     /// Returns the processor time that a thread has used; without it, calls have no limit of processor time.
     pub cpu: CpuClock,
+    /// Whether there may be vaults beside those that it lists, each known only to who may name it.
+    pub has_more_vaults: bool,
     /// Returns its metrics in Prometheus's text format.
     pub metrics: Option<Arc<dyn Fn() -> String + Send + Sync>>,
     /// The address of the page where people decide on calls, without a `/` at its end, if it is known.
@@ -55,6 +57,7 @@ impl Default for About {
             started: None,
             otlp_enabled: false,
             cpu: || Duration::ZERO,
+            has_more_vaults: false,
             metrics: None,
             page: None,
             reload: None,

@@ -8,7 +8,7 @@ use atlas_access::Caller;
 use atlas_access::visibility::Offer;
 use atlas_ops::pipeline::gates::may_run;
 use atlas_ops::{Answer, Call, Code, Entry, Error, Reason, dispatch};
-use atlas_tools::admin::get_metrics::GetMetrics;
+use atlas_tools::admin::get_metrics::{self, GetMetrics};
 use atlas_tools::facade::Toolbox;
 use axum::Router;
 use axum::body::Body;
@@ -133,15 +133,16 @@ impl Routes {
         self.finishes.iter().find(|(prefix, _)| path.starts_with(prefix)).map(|(_, finish)| *finish)
     }
 
-    /// `GET /metrics`: the counters of this process, for Prometheus. It requires the scope of the corresponding
-    /// operation.
+    /// `GET /metrics`: the counters of this process that the caller may see, for Prometheus. It requires the scope of
+    /// the corresponding operation.
     #[must_use]
     pub fn metrics(self) -> Self {
         let handler = |door: Door| async move {
             if let Err(error) = may_run(&door.caller, &atlas_tools::entry::<GetMetrics>().info) {
                 return response::error(&error);
             }
-            let mut response = Response::new(Body::from(door.app.metrics.encode()));
+            let text = get_metrics::seen_by(&door.caller, &door.app.atlas_of_call()).unwrap_or_default();
+            let mut response = Response::new(Body::from(text));
             let text = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
             response.headers_mut().insert(CONTENT_TYPE, text);
             response

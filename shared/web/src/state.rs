@@ -241,6 +241,7 @@ impl App {
         let mut atlas = self.atlas.metered();
         let metrics = self.metrics.clone();
         atlas.about.metrics = Some(Arc::new(move || metrics.encode()));
+        atlas.about.has_more_vaults = self.has_documented_vaults();
         atlas.about.page.clone_from(&self.page);
         if let Some(reloader) = self.configured.reloader.clone() {
             atlas.about.reload = Some(about::reload_by(move || {

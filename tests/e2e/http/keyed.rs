@@ -124,9 +124,16 @@ async fn a_key_is_for_one_call() {
     assert_eq!(refused.error(409).1, "idempotency_key_mismatch");
     assert_eq!(append().send(&deployment.client(), "k").await.ok(), first);
     other.send(&client, "k2").await.ok();
-    // A call of another operation is another call.
+    // A call of another operation is another call. The same through another door is the same.
     let put = Call { method: Method::PUT, path: "new.md", body: json!({ "content": "x" }), status: 201 };
-    assert_eq!(put.send(&client, "k").await.status, 201);
+    for client in [&client, &deployment.client()] {
+        assert_eq!(put.send(client, "k").await.error(409).1, "idempotency_key_mismatch");
+        let again = json!({ "arguments": { "path": "log.md", "content": "added", "idempotency_key": "k" } });
+        let again = client.post("/bridge/v1/tools/upsert_note/call", again).await.ok();
+        let again: Value = serde_json::from_str(again["content"][0]["text"].as_str().unwrap()).unwrap();
+        assert_eq!(again["generation"], first["generation"]);
+    }
+    assert_eq!(put.send(&client, "k3").await.status, 201);
     assert_eq!(read(&client, "log.md").await, "first\n\nadded\nother");
 
     client.requests.take();

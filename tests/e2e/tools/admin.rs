@@ -1,12 +1,17 @@
 //! obsidian-tc's tools for a deployment and its vaults.
 
+use std::time::Duration;
+
 use atlas_access::{Scope, scope};
 use atlas_testkit::VaultBuilder;
+use object_store::path::Path;
+use object_store::{ObjectStoreExt as _, PutPayload};
 use serde_json::{Value, json};
 
 use crate::support::agent::{Agent, ERAS};
-use crate::support::deployment::Deployment;
-use crate::support::tokens::{SECRET, bearer, token};
+use crate::support::deployment::{Client, Deployment, all_functions, settings};
+use crate::support::models;
+use crate::support::tokens::{SECRET, bearer, send, token};
 use crate::support::tools::Tools;
 
 async fn two_vaults() -> Deployment {
@@ -42,6 +47,14 @@ async fn vaults_and_how_they_may_be_used_are_told() {
     assert_eq!(vault["cache"]["generation"], 1);
     assert_eq!(tools.good("get_vault", json!({ "vault": "work" })).await["id"], "work");
     tools.bad("get_vault", json!({ "vault": "none" }), "vault_not_found").await;
+    let agent = Agent::new(&client, ERAS[0]);
+    for tool in ["reload_vault", "reset_vault_cache"] {
+        assert_eq!(agent.answer(tool, json!({ "vault_id": "work" })).await["vault"], "work");
+        let both = json!({ "vault": "work", "vault_id": "work" });
+        assert_eq!(agent.refused(tool, both).await, "invalid_input");
+    }
+    let unknown = agent.failure("reload_vault", json!({ "colour": "red" })).await;
+    assert!(unknown["message"].as_str().unwrap().contains("expected `vault`"), "{unknown}");
     let config = tools.good("get_server_config", json!({})).await;
     assert_eq!((&config["auth_mode"], &config["vaults_summary"][0]["id"]), (&json!("none"), &json!("main")));
     let limits = &config["limits"];
@@ -52,6 +65,7 @@ async fn vaults_and_how_they_may_be_used_are_told() {
     let health = tools.good("server_health", json!({})).await;
     assert_eq!((&health["status"], &health["vaults"]), (&json!("ok"), &json!(["main", "work"])));
     assert!(health["uptime_ms"].as_u64().unwrap() < 600_000, "{health}");
+    assert_eq!((&health["native_loaded"], &health["fts_enabled"]), (&json!(true), &json!(true)));
     let indexed = tools.good("index_vault", json!({ "folder": "a", "vault": "work" })).await;
     assert_eq!((&indexed["upserted"], &indexed["deleted"], &indexed["unchanged"]), (&json!(0), &json!(0), &json!(0)));
     let indexed = tools.good("index_vault", json!({ "vault": "work" })).await;
@@ -73,6 +87,7 @@ async fn what_was_counted_is_told() {
     };
     assert_eq!((value("atlas_vault_notes", None), value("atlas_vault_generation", None)), (Some(2.0), Some(1.0)));
     assert_eq!(value("atlas_requests_total", Some("find")), Some(1.0), "{metrics}");
+    assert_eq!(metrics["partial"], false);
     tools.bad("get_metrics", json!({ "colour": "red" }), "validation_error").await;
 }
 
@@ -104,7 +119,7 @@ async fn counters_tell_how_a_call_went_whatever_its_door_says() {
 
 #[tokio::test]
 async fn counters_are_for_who_may_administer_through_every_door() {
-    let settings = crate::support::deployment::settings(&[("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET)]);
+    let settings = settings(&[("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET)]);
     let app = atlas_web::App::open(&settings, atlas_web::state::Reach::Loopback).await.unwrap();
     let router = atlas_web::Routes::default().metrics().into_router(app);
     for (scopes, status) in [(&[Scope::ReadVault][..], 403), (&[Scope::WriteVault], 403), (&[Scope::Admin], 200)] {
@@ -113,6 +128,60 @@ async fn counters_are_for_who_may_administer_through_every_door() {
         let answer = tower::ServiceExt::oneshot(router.clone(), request).await.unwrap();
         assert_eq!(answer.status().as_u16(), status, "{scopes:?}");
     }
+}
+
+#[tokio::test]
+async fn counters_of_a_vault_are_for_who_may_name_it() {
+    let deployment = two_vaults().await;
+    let document = PutPayload::from_static(br#"{"id": "work"}"#);
+    deployment.objects.put(&Path::from("config/vaults/work.json"), document).await.unwrap();
+    let listed = json!({ "vaults": [{ "id": "main" }, { "id": "work" }] });
+    let documented = json!({ "vaults": [{ "id": "main" }], "vaultDocuments": "store:config/vaults" });
+    let alone = json!({ "vaults": [{ "id": "main" }] });
+    for (config, vaults) in [(listed, &["main", "work"][..]), (documented, &["main", "work"]), (alone, &["main"])] {
+        let variables = [("ATLAS_AUTH", "jwt"), ("ATLAS_JWT_SECRET", SECRET), ("ATLAS_CONFIG", &config.to_string())];
+        let (place, settings) = (deployment.store(), settings(&variables));
+        let client = Client::of_routes(all_functions().metrics(), &place, &settings, Duration::from_secs(30)).await;
+        for vault in vaults {
+            let by = bearer(&token("reader", &scope::ALL, Some(vault)));
+            send(&client, "GET", "/notes", &[by], &Value::Null).await.ok();
+        }
+        for vault in [None].into_iter().chain(vaults.iter().copied().map(Some)) {
+            let (own, other) = if vault == Some("work") { ("work", "main") } else { ("main", "work") };
+            let by = bearer(&token("admin", &[Scope::Admin], vault));
+            let text = send(&client, "GET", "/metrics", std::slice::from_ref(&by), &Value::Null).await;
+            let text = String::from_utf8(text.body.to_vec()).unwrap();
+            let told = Agent::new(&client, ERAS[0]).with(by).answer("get_metrics", json!({})).await.to_string();
+            for (seen, label) in [(text, "vault="), (told, "\"vault\":")] {
+                assert!(seen.contains(&format!("{label}\"{own}\"")), "{config} {vault:?}: {seen}");
+                assert!(!seen.contains(&format!("{label}\"{other}\"")), "{config} {vault:?}: {seen}");
+                let is_whole = seen.contains("atlas_request_seconds_count");
+                assert_eq!(is_whole, vaults.len() == 1, "{config} {vault:?}: {seen}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn as_many_counters_are_told_as_an_answer_has_room_for() {
+    let config = json!({ "governor": { "maxResponseBytes": 1000 } }).to_string();
+    let client = two_vaults().await.set_up(&[("ATLAS_CONFIG", &config)]).await;
+    let told = Agent::new(&client, ERAS[0]).answer("get_metrics", json!({})).await;
+    assert_eq!((&told["partial"], &told["metrics"][0]["name"]), (&json!(true), &json!("atlas_vault_generation")));
+}
+
+#[tokio::test]
+async fn health_tells_of_a_model_where_the_vault_is_known() {
+    let deployment = two_vaults().await;
+    let client = deployment.client();
+    let tools = Tools::of(&client);
+    let told = async || tools.good("server_health", json!({})).await["vec_enabled"].clone();
+    assert_eq!(told().await, Value::Null);
+    client.get("/notes/a.md").await.ok();
+    assert_eq!(told().await, false);
+    models::add(&deployment.mirror(), 1).await;
+    client.get("/notes/a.md").await.ok();
+    assert_eq!(told().await, true);
 }
 
 #[tokio::test]

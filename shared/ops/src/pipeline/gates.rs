@@ -24,11 +24,12 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use tokio::sync::OnceCell;
 
+use crate::arguments::VAULT;
 use crate::atlas::{Atlas, Limits, Vault};
 use crate::call::Call;
 use crate::error::{Code, Error, Reason};
 use crate::operation::{self, Answer, Context, Info, Scope};
-use crate::pipeline::aliases;
+use crate::pipeline::aliases::{self, Alias};
 use crate::pipeline::approvals;
 use crate::pipeline::audit::Event;
 use crate::pipeline::confirmation::Confirmation;
@@ -39,10 +40,7 @@ use crate::pipeline::teaching;
 use crate::pipeline::traces::{self, Trace};
 use crate::pipeline::work::Work;
 
-/// Arguments of all operations, for doors without headers.
-///
-/// The id of the vault.
-pub const VAULT: &str = "vault";
+/// Arguments of all operations beside [`VAULT`], for doors without headers.
 const KEY: &str = "idempotency_key";
 const CONFIRMATION: &str = "elicit_token";
 const SESSION: &str = "session";
@@ -211,12 +209,13 @@ async fn pass<'a>(
 /// Moves the vault from the arguments to the call, at a door that offers it with [`arguments_of_calls`].
 ///
 /// # Errors
-/// When it is not a text, or the header names another.
+/// When it is not a text, is given by two names, or the header names another.
 pub fn take_vault(call: &mut Call) -> Result<(), Error> {
-    match &mut call.arguments {
-        Value::Object(arguments) => take(arguments, VAULT, &mut call.vault),
-        _ => Ok(()),
+    let Value::Object(arguments) = &mut call.arguments else { return Ok(()) };
+    for alias in call.operation.info.aliases.iter().filter(|alias| matches!(alias, Alias::Name(_, VAULT))) {
+        aliases::resolve(arguments, std::slice::from_ref(alias))?;
     }
+    take(arguments, VAULT, &mut call.vault)
 }
 
 /// Renames aliased arguments, and moves the arguments of all operations to the call, so that they are neither hashed

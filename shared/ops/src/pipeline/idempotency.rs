@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use atlas_mirror::{Claimed, Hash, Mirror};
+use futures::future::try_join;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -18,6 +19,9 @@ const MAX_KEY: usize = 256;
 /// Identifies a repeated call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keyed {
+    /// The hash of the key, its vault and its caller.
+    key: Hash,
+    operation: Hash,
     /// The hash of the key and everything that it is bound to.
     hash: Hash,
     arguments: Hash,
@@ -35,15 +39,22 @@ impl Keyed {
             let message = format!("the idempotency key must be 1 to {MAX_KEY} visible ASCII characters");
             return Err(Error::bad_request(Reason::ValidationError, message).with("field", "idempotency_key"));
         }
-        let hash = Hash::of(json!([vault, caller, operation, key]).to_string().as_bytes());
-        Ok(Self { hash, arguments })
+        let of = |parts: &[&str]| Hash::of(json!(parts).to_string().as_bytes());
+        Ok(Self {
+            key: of(&[vault, caller, key]),
+            operation: Hash::of(operation.as_bytes()),
+            hash: of(&[vault, caller, operation, key]),
+            arguments,
+        })
     }
 
     /// Claims the key for this call, from `now` on for `time`; fails if another call has claimed it.
     pub(crate) async fn claim(self, mirror: &Mirror, now: Timestamp, time: Duration) -> Result<Claimed, Error> {
         mirror.check_writes_once().await?;
-        let claimed = mirror.claim(self.hash, self.arguments, now, time).await?;
-        if claimed.arguments == self.arguments {
+        // Two claims, since programs that know the second alone may have executed the call, or may yet.
+        let operation = mirror.claim_name(self.key, self.operation, now, time);
+        let (operation, claimed) = try_join(operation, mirror.claim(self.hash, self.arguments, now, time)).await?;
+        if operation == self.operation && claimed.arguments == self.arguments {
             return Ok(claimed);
         }
         let message = "the idempotency key was used for another call: take a new key for each call";
@@ -90,8 +101,15 @@ mod tests {
         for other in
             [keyed("m", "ain", "edit", "{}"), keyed("main", "edit", "K", "{}"), keyed("main", "e", "ditk", "{}")]
         {
-            assert_ne!(other.hash, call.hash);
+            assert!(other.hash != call.hash && other.key != call.key);
         }
+    }
+
+    #[test]
+    fn a_key_is_for_one_operation() {
+        let (edit, append) = (keyed("main", "edit", "k", "{}"), keyed("main", "append", "k", "{}"));
+        assert_eq!(edit.key, append.key);
+        assert_ne!(edit.operation, append.operation);
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::pipeline::response_limit::cut;
+use atlas_ops::{Atlas, Caller};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +13,7 @@ use serde::{Deserialize, Serialize};
 const MAX_METRICS: usize = 5000;
 
 /// Returns the metrics of the answering instance since its start (requests, their times, requests to the store), and
-/// the size of the vault.
+/// the size of the vault: those of vaults that the caller may name, and those of the whole instance where these are all.
 pub struct GetMetrics;
 
 /// No arguments: the vault is that of the call.
@@ -24,6 +26,8 @@ pub struct Arguments {}
 pub struct Output {
     /// The values.
     metrics: Vec<Metric>,
+    /// Whether some were left out, since there are too many for one answer.
+    partial: bool,
 }
 
 /// A value.
@@ -82,12 +86,32 @@ impl Operation for GetMetrics {
                 metrics.push(Metric { name: name.to_owned(), r#type: Kind::Gauge, value, labels: labels.clone() });
             }
         }
-        if let Some(counted) = &context.atlas.about.metrics {
-            metrics.extend(read(&counted()));
+        if let Some(text) = seen_by(context.caller, context.atlas) {
+            metrics.extend(read(&text));
         }
+        let is_long = metrics.len() > MAX_METRICS;
         metrics.truncate(MAX_METRICS);
-        Ok(Answer { value: Output { metrics }, generation: head.map(|head| head.generation()) })
+        let partial = cut(&mut metrics, context) || is_long;
+        Ok(Answer { value: Output { metrics, partial }, generation: head.map(|head| head.generation()) })
     }
+}
+
+/// The metrics of this process in Prometheus's format, if it has some: those of vaults that `caller` may name, and those
+/// of the whole process if these are all vaults.
+pub fn seen_by(caller: &Caller, atlas: &Atlas) -> Option<String> {
+    let text = atlas.about.metrics.as_ref()?();
+    let default = atlas.vault(None).map_or("", |vault| vault.id.as_str());
+    let may_name_all = atlas.vaults().iter().all(|vault| caller.may_name(&vault.id, default));
+    let sees_all = caller.is_trusted() || may_name_all && !atlas.about.has_more_vaults;
+    let is_seen =
+        |line: &&str| line.starts_with('#') || vault_of(line).map_or(sees_all, |vault| caller.may_name(vault, default));
+    Some(text.lines().filter(is_seen).flat_map(|line| [line, "\n"]).collect())
+}
+
+/// The vault that a line counts for, if it is one.
+fn vault_of(line: &str) -> Option<&str> {
+    let (vault, _) = line.split_once("vault=\"")?.1.split_once('"')?;
+    (!vault.is_empty()).then_some(vault)
 }
 
 /// Parses a text in Prometheus's format; other lines are ignored.

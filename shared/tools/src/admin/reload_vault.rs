@@ -1,7 +1,9 @@
 //! `reload_vault`: has the process look at the configuration and at the newest generation now.
 
+use atlas_ops::arguments::VAULT;
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,6 +51,7 @@ impl Operation for ReloadVault {
         tags: &["admin"],
         idempotent: true,
         acts: true,
+        aliases: &[Alias::Name("vault_id", VAULT)],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

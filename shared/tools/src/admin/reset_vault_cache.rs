@@ -1,8 +1,9 @@
 //! `reset_vault_cache`: has the process forget what it fetched of a vault.
 
-use atlas_ops::arguments::yes;
+use atlas_ops::arguments::{VAULT, yes};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::pipeline::aliases::Alias;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -82,6 +83,7 @@ impl Operation for ResetVaultCache {
         tags: &["admin"],
         idempotent: true,
         acts: true,
+        aliases: &[Alias::Name("vault_id", VAULT)],
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

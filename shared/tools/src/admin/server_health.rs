@@ -27,6 +27,12 @@ pub struct Output {
     vaults: Vec<String>,
     /// The uptime of this instance, in milliseconds.
     uptime_ms: u64,
+    /// Always true: nothing has to be loaded.
+    native_loaded: bool,
+    /// Whether the vault has an embedding model; null while this instance knows no generation of it.
+    vec_enabled: Option<bool>,
+    /// Always true: every vault is searched by words.
+    fts_enabled: bool,
 }
 
 impl Operation for ServerHealth {
@@ -51,6 +57,9 @@ impl Operation for ServerHealth {
             version: about.version,
             vaults: vaults.map(|vault| vault.id.clone()).collect(),
             uptime_ms: up.and_then(|up| u64::try_from(up).ok()).unwrap_or_default(),
+            native_loaded: true,
+            vec_enabled: context.vault.mirror.knows_model(),
+            fts_enabled: true,
         };
         Ok(Answer { value, generation: None })
     }
