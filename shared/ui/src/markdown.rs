@@ -3,11 +3,13 @@
 //! # Layout
 //!
 //! - this file: from a note's text to HTML
-//! - `callouts`, `inline`: what Obsidian's markdown has beyond the common one; `clean`: what HTML may stay
+//! - `callouts`, `inline`: what Obsidian's markdown has beyond the common one; `clean`: what HTML may stay; `parts`: how far an unclosed tag
+//!   reaches
 
 mod callouts;
 mod clean;
 mod inline;
+mod parts;
 #[cfg(test)]
 mod tests;
 
@@ -125,15 +127,15 @@ fn options() -> Options {
 
 /// Shows `text`.
 pub(crate) fn show(text: &str, surroundings: &Surroundings) -> Shown {
-    let text = inline::shallow(&inline::without_comments(text));
+    let text = inline::shallow(&inline::without_comments(text)).replace(parts::END, "\u{fffd}");
     let parser = TextMergeStream::new(shallow(Parser::new_ext(&text, options())));
     let mut reader =
         Reader { surroundings, headings: Vec::new(), pictures: 0, tags: 0, embedded: 0, anchors: HashMap::new() };
     let events = reader.read(parser);
     let mut html = String::with_capacity(text.len() * 2);
-    writer::push_html(&mut html, callouts::callouts(events).into_iter());
-    let html = PreEscaped(clean::clean(&html, surroundings.with_pictures));
-    Shown { html, headings: reader.headings, pictures: reader.pictures }
+    writer::push_html(&mut html, callouts::callouts(parts::parts(events)).into_iter());
+    let html = html.split(parts::END).map(|part| clean::clean(part, surroundings.with_pictures)).collect();
+    Shown { html: PreEscaped(html), headings: reader.headings, pictures: reader.pictures }
 }
 
 /// The events without those of elements that are too deep within others.
@@ -263,7 +265,7 @@ impl<'s> Reader<'s> {
                 }
                 Event::Html(html) | Event::InlineHtml(html) => {
                     self.tags = self.tags.saturating_add(html.matches('<').count());
-                    events.push(if self.tags <= MAX_TAGS { Event::InlineHtml(html) } else { Event::Text(html) });
+                    events.push(if self.tags <= MAX_TAGS { Event::Html(html) } else { Event::Text(html) });
                 }
                 event => events.push(event),
             }

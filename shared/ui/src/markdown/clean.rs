@@ -8,6 +8,10 @@ use ammonia::Builder;
 
 use super::PREFIX;
 use super::callouts::KINDS;
+use super::parts::FORMATTING;
+
+/// Longest value of an attribute, in bytes.
+const MAX_VALUE: usize = 4096;
 
 static PLAIN: LazyLock<Builder<'static>> = LazyLock::new(|| builder(false));
 static WITH_PICTURES: LazyLock<Builder<'static>> = LazyLock::new(|| builder(true));
@@ -45,7 +49,13 @@ fn builder(with_pictures: bool) -> Builder<'static> {
 
 /// An attribute, as it may stay.
 fn address<'v>(element: &str, attribute: &str, value: &'v str, with_pictures: bool) -> Option<Cow<'v, str>> {
+    if value.len() > MAX_VALUE {
+        return None;
+    }
     match (element, attribute) {
+        // These elements may be repeated, with all that they have.
+        (_, "title" | "lang" | "hreflang") if FORMATTING.contains(&element) => None,
+        (_, "id") if FORMATTING.contains(&element) && element != "a" => None,
         // Elements that load by themselves load from the vault.
         (_, "src") => {
             let is_own = value.starts_with("/ui/file?path=");

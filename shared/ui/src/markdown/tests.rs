@@ -85,6 +85,40 @@ fn obsidian_s_markdown_is_shown() {
 }
 
 #[test]
+fn a_note_that_embeds_another_without_end_shows_it_as_links() {
+    let embeds = BTreeMap::from([("Big".to_owned(), PreEscaped("x".repeat(MAX_EMBEDDED / 4)))]);
+    let targets = BTreeMap::from([("Big".to_owned(), "Big.md".to_owned())]);
+    let surroundings = Surroundings { targets, embeds, ..Surroundings::default() };
+    let html = show(&"![[Big]]\n\n".repeat(1000), &surroundings).html.into_string();
+    assert_eq!(html.matches("class=\"embed\"").count(), 3);
+    assert_eq!(html.matches("path=Big.md").count(), 1000);
+    assert!(html.len() < 2 * MAX_EMBEDDED, "{} bytes", html.len());
+}
+
+#[test]
+fn tags_that_are_not_closed_make_no_large_page() {
+    let tags: String = (0..1000).map(|at| format!("<b title={at}>")).collect();
+    let leaks: String = (0..450).map(|at| format!("<div><b title={at}><i q=\"\n\nx\n\n\"></div>\n\n")).collect();
+    for text in [
+        format!("{tags}\n\n{}", "x\n\n".repeat(20_000)),
+        format!("x {tags}\n\n{}", "x\n\n".repeat(20_000)),
+        format!("- {tags}\n{}", "- x\n".repeat(20_000)),
+        format!("<div>{tags}{}", "<p>x".repeat(900)),
+        format!("{leaks}{}", "x\n\n".repeat(20_000)),
+        format!("| {tags} |\n|---|\n{}", "| x |\n".repeat(20_000)),
+    ] {
+        let html = shown(&text);
+        assert!(html.len() < 4 << 20, "{} bytes of {}", html.len(), &text[..20]);
+    }
+    // Others stay what they are, around blocks too.
+    let html = shown("<details>\n\na <b>b\n\nc</b> d\n\n</details>\n");
+    assert!(html.starts_with("<details>") && html.trim_end().ends_with("</details>"), "{html}");
+    assert!(html.contains("a <b>b</b></p>") && html.contains("<b>c</b> d</p>"), "{html}");
+    let many = "<font>a</font>\n\n".repeat(300);
+    assert!(!shown(&many).contains("&lt;"));
+}
+
+#[test]
 fn the_outline_has_each_heading_once() {
     let shown = show("# A\n## B `c`\n## B `c`\n", &Surroundings::default());
     let heading = |level, text: &str, anchor: &str| Heading { level, text: text.to_owned(), anchor: anchor.to_owned() };
