@@ -1,6 +1,6 @@
 //! Completion of arguments: paths of notes, tags, and vaults.
 
-use atlas_ops::pipeline::gates::VAULT;
+use atlas_ops::arguments::VAULT;
 use atlas_tools::tags::list_tags::ListTags;
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, ErrorData, JsonObject, Reference};
 use serde_json::Value;
@@ -45,7 +45,7 @@ impl Server {
     async fn tags(&self, vault: &str, begun: &str, most: usize) -> Result<(Vec<String>, bool), ErrorData> {
         let begun = begun.trim_start_matches('#').to_lowercase();
         let arguments = JsonObject::from_iter([("limit".to_owned(), MAX_TAGS.into())]);
-        let listed = self.answer(atlas_tools::entry::<ListTags>(), vault, arguments).await?;
+        let listed = self.answer(atlas_tools::entry::<ListTags>(), vault, arguments).await?.value;
         let tags = listed.get("items").and_then(Value::as_array).into_iter().flatten();
         let tags = tags.filter_map(|tag| tag.get("tag")?.as_str());
         let mut found: Vec<String> =

@@ -59,7 +59,7 @@ impl ServerHandler for Server {
         };
         match called {
             Ok(value) => Ok(tools::answered(value).into()),
-            Err(error) => elicitation::of(&error, &client).unwrap_or_else(|| Ok(tools::failed(&error).into())),
+            Err(error) => Ok(elicitation::of(&error, &client).unwrap_or_else(|| tools::failed(&error).into())),
         }
     }
 

@@ -89,6 +89,7 @@ impl Server {
             ErrorCode::RESOURCE_NOT_FOUND => ErrorData::invalid_params(error.message, error.data),
             _ => error,
         })?;
+        let prompt = prompt.value;
         let parts = prompt.get("parts").and_then(Value::as_array).into_iter().flatten();
         let messages = parts.map(|part| PromptMessage::new(Role::User, content(&vault, part))).collect();
         Ok(GetPromptResult::new(messages).with_description(text(&prompt, "description")))

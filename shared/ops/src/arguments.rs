@@ -18,6 +18,9 @@ use self::located::{Fault, Reader};
 pub use self::path::{ReadPath, WritePath};
 use crate::error::{Error, Reason};
 
+/// The argument of all operations that names the vault, for doors without headers.
+pub const VAULT: &str = "vault";
+
 /// An integer from `MIN` to `MAX`; `DEFAULT` if omitted. As in JSON Schema, `10.0` is an integer too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Bounded<const MIN: u32, const MAX: u32, const DEFAULT: u32 = MIN>(u32);
@@ -70,12 +73,12 @@ fn schema_of_whole(min: u32, max: u32) -> Schema {
     json_schema!({ "type": "integer", "minimum": min, "maximum": max })
 }
 
-/// A text of 1 to `MAX` bytes that is not all white space; surrounding white space is removed.
+/// A text of 1 to `MAX` characters that is not all white space; surrounding white space is removed.
 pub type Text<const MAX: usize> = BoundedText<MAX, true>;
-/// A text of 1 to `MAX` bytes, unchanged.
+/// A text of 1 to `MAX` characters, unchanged.
 pub type Exact<const MAX: usize> = BoundedText<MAX, false>;
 
-/// A text of 1 to `MAX` bytes, after surrounding white space was removed if it is `TRIMMED`.
+/// A text of 1 to `MAX` characters, after surrounding white space was removed if it is `TRIMMED`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BoundedText<const MAX: usize, const TRIMMED: bool>(String);
 
@@ -101,8 +104,8 @@ fn written(text: &str, max: usize, trimmed: bool) -> Result<String, String> {
     if kept.is_empty() {
         return Err("must not be empty".to_owned());
     }
-    if kept.len() > max {
-        return Err(format!("must be at most {max} bytes"));
+    if kept.chars().nth(max).is_some() {
+        return Err(format!("must be at most {max} characters"));
     }
     Ok(kept.to_owned())
 }
@@ -155,11 +158,6 @@ impl Versions {
 
 /// The name of a time zone.
 pub type Zone = Text<100>;
-
-/// UTC, the default.
-pub fn utc() -> Zone {
-    BoundedText("UTC".to_owned())
-}
 
 /// The default of an argument that is true if omitted.
 pub const fn yes() -> bool {
@@ -281,7 +279,11 @@ pub fn decode<A: DeserializeOwned>(arguments: Value) -> Result<A, Error> {
 
 #[cold]
 fn refused(fault: Fault) -> Error {
-    let (field, cause) = (fault.way(), fault.cause());
+    let (field, mut cause) = (fault.way(), fault.cause());
+    // Every operation takes the vault, which is not among its own fields.
+    if cause == format!("unknown field `{field}`, there are no fields") {
+        cause = format!("unknown field `{field}`, expected `{VAULT}`");
+    }
     let reason = if fault.is_path() { Reason::PathInvalid } else { Reason::ValidationError };
     if field.is_empty() {
         let missing = cause.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')).map(str::to_owned);
@@ -304,6 +306,10 @@ mod tests {
         count: Given<Bounded<1, 50>>,
         term: Text<10>,
     }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Nothing {}
 
     fn message(arguments: Value) -> String {
         decode::<Arguments>(arguments).unwrap_err().message
@@ -337,12 +343,15 @@ mod tests {
         }
         assert!(message(json!({ "term": "now", "count": "3" })).starts_with("count: invalid type: string"));
         assert_eq!(message(json!({ "term": " \t" })), "term: must not be empty");
-        assert_eq!(message(json!({ "term": "a term too long" })), "term: must be at most 10 bytes");
+        assert_eq!(message(json!({ "term": "a term too long" })), "term: must be at most 10 characters");
+        assert_eq!(decode::<Arguments>(json!({ "term": "ü".repeat(10) })).unwrap().term.as_str(), "ü".repeat(10));
         assert_eq!(message(json!({})), "missing field `term`");
         let missing = decode::<Arguments>(json!({})).unwrap_err();
         assert_eq!(missing.details["field"], "term");
         assert!(message(json!({ "term": "now", "more": 1 })).starts_with("more: unknown field `more`"));
         assert_eq!(message(json!([])), "the arguments must be a JSON object");
+        let none = decode::<Nothing>(json!({ "colour": 1 })).unwrap_err();
+        assert_eq!(none.message, "colour: unknown field `colour`, expected `vault`");
         assert!(message(json!({ "term": "now", "count": null })).starts_with("count: invalid type: null"));
     }
 }

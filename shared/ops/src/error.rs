@@ -169,6 +169,14 @@ impl From<MirrorError> for Error {
                 )
                 .with("generation", *generation)
             },
+            MirrorError::Forgotten { .. } => Self {
+                internal: Some(error.to_string()),
+                ..Self::new(
+                    Code::Conflict,
+                    Reason::CommitUnknown,
+                    "it is not known any more whether this call was executed before, since the history of that time is no longer kept: look whether the change is there, and if not call with a new idempotency key",
+                )
+            },
             MirrorError::UnsafeStore { .. } => Self {
                 internal: Some(error.to_string()),
                 ..Self::new(

@@ -25,6 +25,7 @@ pub mod read;
 pub mod services;
 mod sorted;
 pub mod write;
+mod zone;
 
 pub use atlas::{Atlas, Limits, Vault};
 pub use atlas_access::Caller;

@@ -81,7 +81,7 @@ pub struct Arguments {
     #[serde(default)]
     mode: Given<Mode>,
     /// Only files whose paths match, like `rg --glob`: `devlog/*.md`; without a slash at any depth; with `!` in front only others.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "filter::given")]
     path_filter: Given<Text<500>>,
     /// Whether case matters: only for `regex` and `literal`, where it does if not given.
     #[serde(default)]

@@ -90,6 +90,15 @@ async fn a_long_note_comes_in_pages() {
         }
     }
     assert!(whole == text && pages == 3);
+    // The pages are of the version that the first was of, whoever changes the note meanwhile.
+    let first = client.get("/notes/long.md").await.ok();
+    send(&client, Method::PUT, "long.md", &[("if-match", "*")], json!({ "content": "other ".repeat(100_000) }))
+        .await
+        .ok();
+    let url = format!("/notes/long.md?offset={}&generation={}", first["next_offset"], first["generation"]);
+    let second = client.get(&url).await.ok();
+    let rest = text.get(first["content"].as_str().unwrap().len()..).unwrap();
+    assert_eq!((&second["sha256"], rest.starts_with(second["content"].as_str().unwrap())), (&first["sha256"], true));
     assert_eq!(client.get("/notes/long.md?offset=99999999").await.error(400).1, "offset_invalid");
     assert_eq!(client.get("/notes/long.md?offset=-1").await.error(400).1, "validation_error");
 }
@@ -175,6 +184,11 @@ async fn the_version_that_is_there_is_told_when_history_does_not_go_back_to_it()
     assert_eq!((versions.len(), versions[0]["generation"].as_u64()), (1, Some(2)), "the generation that has it");
     assert_eq!((versions[0]["bytes"].as_u64(), versions[0]["author"].is_null()), (Some(6), true), "{told}");
     assert!(versions[0]["time"].as_str().is_some_and(|time| time.starts_with("20")), "{told}");
+    // The generation is not kept, but the note is as it was then.
+    assert_eq!(deployment.client().get("/notes/old.md?generation=1").await.ok()["content"], "# Old\n");
+    for url in ["/notes/other.md?generation=1", "/notes/old.md?generation=9"] {
+        assert_eq!(deployment.client().get(url).await.error(404).1, "generation_not_found", "{url}");
+    }
     let both = deployment.client().get("/history/other.md").await.ok();
     assert_eq!(both["versions"].as_array().unwrap().len(), 1, "what it replaced is not kept: {both}");
     assert_eq!(deployment.client().get("/history/never.md").await.error(404).1, "note_not_found");

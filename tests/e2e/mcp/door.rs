@@ -256,6 +256,11 @@ async fn a_long_note_says_where_it_goes_on() {
         let read = agent.result("resources/read", json!({ "uri": at })).await;
         text.push_str(read["contents"][0]["text"].as_str().unwrap());
         uri = read["contents"][0]["_meta"].get("atlas-mirror/next").cloned();
+        // The next pages are of the version that the first was of.
+        agent.answer("append_note", json!({ "path": "long.md", "content": "new", "position": "start" })).await;
     }
     assert_eq!(text, "All the tides of a year. ".repeat(100));
+    let gone = json!({ "uri": "atlas://main/long.md?generation=99&offset=10" });
+    let (_, message) = agent.refusal("resources/read", gone).await;
+    assert!(message.ends_with("begin again at atlas://main/long.md"), "{message}");
 }

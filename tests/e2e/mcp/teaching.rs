@@ -31,6 +31,12 @@ async fn a_read_takes_a_name_for_the_one_note_that_has_it() {
         assert_eq!(note["path"], "projects/Tide engine.md", "{name}");
         let links = agent.answer("get_backlinks", json!({ "path": name })).await;
         assert!(links.to_string().contains("projects/Tide engines.md"), "{links}");
+        let several = agent.answer("read_notes", json!({ "paths": [name, "Zebr.md", "Zebra", name] })).await;
+        let results = several["results"].as_array().unwrap();
+        for (at, path) in [(0, "projects/Tide engine.md"), (2, "Zebra.md"), (3, "projects/Tide engine.md")] {
+            assert_eq!(results[at]["path"], path, "{several}");
+        }
+        assert_eq!(suggestions(&results[1]["error"]), ["Zebra.md"]);
     }
     assert_eq!(client.get("/notes/Tide%20engine").await.ok()["path"], "projects/Tide engine.md");
     // Two notes have the name, or it contains a folder without such a note.
@@ -80,6 +86,8 @@ async fn an_argument_in_a_wrong_form_is_shown_in_the_right_one() {
         ("list_tasks", json!({ "tags": "urgent" }), r#"write it as "tags": ["urgent"]"#),
         ("list_tasks", json!({ "status": "todo" }), r#"write it as "status": ["todo"]"#),
         ("search", json!({ "query": 7 }), r#"write it as "query": "7""#),
+        ("search", json!({ "query": "a", "limit": null }), "; leave it out"),
+        ("search", json!({ "query": "a", "path_filter": null }), "; leave it out"),
         ("edit_note", json!({ "path": "Zebra.md", "edits": section(json!("Hi")) }), r#""heading":["Hi"]"#),
         ("patch_note", json!({ "path": "Zebra.md", "anchor": "Hi", "operation": "append" }), r#""type":"heading""#),
     ] {

@@ -35,7 +35,10 @@ async fn a_note_that_is_too_large_is_pointed_elsewhere() {
     let world = World::open(&[("large.md", &"tide\n".repeat(60_000))]).await;
     let error = world.call("note_read", json!({ "path": "large.md" })).await.unwrap_err();
     assert_eq!(error.reason(), "note_too_large");
-    assert!(error.message.contains("read_note"), "{error}");
+    assert!(error.message.contains("vault_search") && !error.message.contains("read_note"), "{error}");
+    assert!(!error.recovery().contains("replace"), "{}", error.recovery());
+    let lines = world.ok("vault_search", json!({ "query": "tide", "path_filter": "/large.md" })).await;
+    assert_eq!(lines["results"].as_array().unwrap().len(), 1_000);
 }
 
 #[tokio::test]
@@ -54,6 +57,28 @@ async fn a_note_is_created_then_appended_to() {
     world.ok("note_upsert", json!({ "path": "devlog/new/table.md", "content": "| 1 |" })).await;
     let read = world.ok("note_read", json!({ "path": "devlog/new/table.md" })).await;
     assert!(read["content"].as_str().unwrap().trim_end().ends_with("| a |\n| - |\n| 1 |"), "{read}");
+}
+
+#[tokio::test]
+async fn properties_in_the_text_and_beside_it_become_one_frontmatter() {
+    let world = devlog().await;
+    let content = "---\n# Mine.\ntopic: old\nrank: 1\n---\nbody\n";
+    let new = json!({ "topic": "new", "tags": ["a"] });
+    for (name, path) in [("note_upsert", "one.md"), ("upsert_note", "other.md")] {
+        world.ok(name, json!({ "path": path, "content": content, "frontmatter": new })).await;
+        let text = world.ok("note_read", json!({ "path": path })).await["content"].as_str().unwrap().to_owned();
+        assert!(text.starts_with("---\n# Mine.\ntopic: new\nrank: 1\n") && text.ends_with("---\nbody\n"), "{text}");
+        let note = world.ok("read_note", json!({ "path": path })).await;
+        assert_eq!(note["frontmatter"], json!({ "topic": "new", "rank": 1, "tags": ["a"] }));
+    }
+    let unreadable = json!({ "path": "bad.md", "content": "---\na: [\n---\nbody\n", "frontmatter": new });
+    let error = world.call("note_upsert", unreadable.clone()).await.unwrap_err();
+    assert_eq!((error.reason(), &error.details["field"]), ("validation_error", &json!("frontmatter")));
+    assert_eq!(world.ok("note_read", json!({ "path": "bad.md" })).await["exists"], false);
+    // To a note that is there they are not added.
+    let mut added = unreadable;
+    added["path"] = "one.md".into();
+    assert_eq!(world.ok("note_upsert", added).await, json!({ "created": false }));
 }
 
 #[tokio::test]
@@ -94,7 +119,17 @@ async fn lines_are_found_by_expression_and_glob() {
     };
     assert_eq!(paths("devlog/*.md").await, ["devlog/setup.md", "old/devlog/setup.md"]);
     assert_eq!(paths("/devlog/*.md").await, ["devlog/setup.md"]);
-    assert_eq!(paths("!devlog/*.md").await, ["adr/ADR-001-tides.md"]);
+    for glob in ["!devlog/*.md", "!devlog", "!devlog/", "!./devlog"] {
+        assert_eq!(paths(glob).await, ["adr/ADR-001-tides.md"], "{glob}");
+    }
+    for glob in ["devlog/", "./devlog/*.md", "./devlog/"] {
+        assert_eq!(paths(glob).await, ["devlog/setup.md", "old/devlog/setup.md"], "{glob}");
+    }
+    for glob in ["", " "] {
+        assert_eq!(paths(glob).await.len(), 3, "all that there is");
+        let same = json!({ "query": "tide", "mode": "regex", "path_filter": glob });
+        assert_eq!(world.ok("search", same).await["results"].as_array().unwrap().len(), 3);
+    }
     assert_eq!(found(&world, json!({ "query": "nowhere" })).await, []);
     assert_eq!(world.refused("vault_search", json!({ "query": "(" })).await, "pattern_invalid");
 }
@@ -104,7 +139,8 @@ async fn more_lines_than_an_answer_has_are_told_of() {
     let world = World::open(&[("many.md", &"tide\n".repeat(1_200))]).await;
     let answer = world.ok("vault_search", json!({ "query": "tide" })).await;
     assert_eq!(answer["results"].as_array().unwrap().len(), 1_000);
-    assert!(answer["partial"].as_str().unwrap().contains("search"));
+    let partial = answer["partial"].as_str().unwrap();
+    assert!(partial.contains("path_filter") && !partial.contains("search"), "{partial}");
 }
 
 #[test]

@@ -55,6 +55,92 @@ fn no_unit_stops_a_vault_on_a_local_disk() {
     assert!(text("infra/atlas-sync-mount.conf").contains("\nAssertPathIsMountPoint=/srv/vault\n"));
 }
 
+/// The value behind `prefix` on a line of a file.
+fn value(path: &str, prefix: &str) -> String {
+    text(path).lines().find_map(|line| line.strip_prefix(prefix)).unwrap().to_owned()
+}
+
+#[test]
+fn an_installed_sync_keeps_its_state_where_it_may_write() {
+    let unit = format!("/var/lib/{}", value("infra/atlas-sync.service", "StateDirectory="));
+    let places = [
+        (unit, value("infra/atlas-sync.service", "Environment=XDG_STATE_HOME=")),
+        (value("localstack/Containerfile", "VOLUME "), value("localstack/Containerfile", "ENV XDG_STATE_HOME=")),
+    ];
+    for (writable, states) in places {
+        let machine = tempfile::tempdir().unwrap();
+        let inside = |path: &str| machine.path().join(path.trim_start_matches('/'));
+        let vault = machine.path().join("vault");
+        fs::create_dir(&vault).unwrap();
+        fs::write(vault.join("a.md"), "one\n").unwrap();
+        let mut sync = atlas();
+        sync.arg("sync").arg("--root").arg(&vault);
+        sync.arg("--store")
+            .arg(format!("file://{}", machine.path().join("store").display()))
+            .env("XDG_STATE_HOME", inside(&states));
+        let done = sync.output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let written = fs::read_dir(inside("/var/lib")).unwrap().map(|entry| entry.unwrap().path());
+        assert_eq!(written.collect::<Vec<_>>(), [inside(&writable)]);
+        assert!(fs::read_dir(inside(&writable)).unwrap().count() > 0);
+    }
+}
+
+/// The parameters that `deploy.sh aws` hands to SAM with these variables set.
+fn deployed(variables: &[(&str, &str)]) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let copied = ["infra/deploy.sh", "infra/parameters.py", "infra/template.yaml"];
+    fs::create_dir(folder.path().join("infra")).unwrap();
+    for file in copied {
+        fs::copy(project().join(file), folder.path().join(file)).unwrap();
+    }
+    let programs = folder.path().join("target/tools/infra/bin");
+    fs::create_dir_all(&programs).unwrap();
+    let script = "#!/bin/sh\nfor last; do :; done\nstat -c %a \"${last#file://}\" >&2\ncat \"${last#file://}\"\n";
+    fs::write(programs.join("sam"), script).unwrap();
+    fs::set_permissions(programs.join("sam"), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut deploy = Command::new(folder.path().join("infra/deploy.sh"));
+    deploy.arg("aws").env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("AWS_PROFILE", "none");
+    let done = deploy.envs(variables.iter().copied()).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert_eq!(String::from_utf8_lossy(&done.stderr).trim(), "600", "others could read the secrets");
+    serde_json::from_slice(&done.stdout).unwrap()
+}
+
+#[test]
+fn a_deployment_keeps_what_is_not_said_and_takes_values_as_they_are() {
+    let plain = json!({ "Architecture": "x86_64", "SearchMemory": "512" });
+    assert_eq!(deployed(&[]), plain);
+    let keys = "{\"keys\": [\n  {\"x\": \"a b\"}\n]}";
+    let said = deployed(&[("ATLAS_JWKS", keys), ("CONFIG_KEY", ""), ("CONCURRENT", "20")]);
+    let mut expected = plain;
+    for (name, value) in [("Jwks", keys), ("ConfigKey", ""), ("ConcurrentExecutions", "20")] {
+        expected[name] = json!(value);
+    }
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn each_parameter_of_the_template_has_a_variable() {
+    let template = text("infra/template.yaml");
+    let parameters = template.split_once("\nParameters:\n").unwrap().1.split("\nRules:\n").next().unwrap();
+    let names = parameters.lines().filter_map(|line| line.strip_prefix("  ")?.strip_suffix(':'));
+    let names: Vec<&str> = names.filter(|name| !name.starts_with(' ')).collect();
+    let script = text("infra/parameters.py");
+    let known =
+        script.lines().filter_map(|line| line.trim().strip_prefix('"')?.split_once("\": \"")).map(|(name, _)| name);
+    let mut known: Vec<&str> = known.collect();
+    let mut sorted = names.clone();
+    sorted.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(sorted, known);
+    assert!(names.len() > 20, "{names:?}");
+    // A key that the settings take from the environment reaches the functions.
+    for key in ["ATLAS_JWT_SECRET", "ATLAS_EMBEDDINGS_TOKEN", "ATLAS_PLUR_TOKEN", "ATLAS_GATEWAY_TOKEN"] {
+        assert!(script.contains(key) && template.contains(&format!(" {key}: !If")), "{key}");
+    }
+}
+
 #[test]
 fn servers_for_people_bound_what_the_allocator_keeps() {
     assert!(text("localstack/Containerfile").contains("\nENV MALLOC_ARENA_MAX=2\n"));

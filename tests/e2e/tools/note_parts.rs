@@ -71,8 +71,9 @@ async fn text_is_added_to_the_section_of_a_heading_and_to_the_version_that_was_r
         let several = agent.failure("append_note", task(heading)).await;
         let candidates = several["details"]["candidates"].as_array().unwrap();
         assert!(candidates.iter().any(|one| one["text"] == "B > Tasks"), "{several}");
+        assert!(several["message"].as_str().unwrap().ends_with("one of A > Tasks (line 3), B > Tasks (line 7)"));
     }
-    agent.checked("append_note", task("B > Tasks")).await;
+    agent.checked("append_note", task("B > Tasks (line 7)")).await;
     agent.checked("append_note", task("a")).await;
     let several = agent.answer("read_note", json!({ "path": "b.md" })).await;
     assert_eq!(several["content"], "# A\n\n## Tasks\n- x\n\n# B\n\n## Tasks\n- x\n");
@@ -136,7 +137,9 @@ async fn text_is_replaced_where_it_is_and_nowhere_else() {
     let client = guarded(&deployment).await;
     let agent = caller(&client, &scope::ALL);
     let patch = |old: &str, new: &str| json!({ "path": "a.md", "old_string": old, "new_string": new });
-    for (old, message) in [("zebra", "is not in the note"), ("tide", "2 times")] {
+    for (old, message) in
+        [("zebra", "is not in the note"), ("tide", "2 times"), ("tide", "or set expected_occurrences")]
+    {
         let refused = agent.failure("patch_note", patch(old, "x")).await;
         assert_eq!((&refused["code"], &refused["details"]["field"]), (&json!("invalid_input"), &json!("old_string")));
         assert!(refused["message"].as_str().unwrap().contains(message), "{refused}");
@@ -193,6 +196,16 @@ async fn a_part_is_read_that_an_anchor_names() {
     let missing = json!({ "path": "a.md", "anchor": "Tow" });
     let refused = agent.failure("read_note", missing).await;
     assert_eq!(refused["details"]["candidates"][0]["text"], "One", "{refused}");
+    // One of several is named as the error names it.
+    let twice = VaultBuilder::new().note("b.md", "# A\n\n## Tasks\n\n# B\n\n## Tasks\n\nof b\n");
+    let twice = Deployment::of_vault(&twice).await.client();
+    let several = self::agent(&twice).failure("read_note", json!({ "path": "b.md", "anchor": "Tasks" })).await;
+    assert!(several["message"].as_str().unwrap().contains("B > Tasks (line 7)"), "{several}");
+    assert_eq!(several["details"]["example"], json!({ "type": "heading", "heading": "A > Tasks (line 3)" }));
+    for anchor in [json!("B > Tasks (line 7)"), json!({ "type": "heading", "heading": "Tasks", "occurrence": 2 })] {
+        let part = json!({ "path": "b.md", "anchor": anchor });
+        assert_eq!(self::agent(&twice).answer("read_note", part).await["content"], "## Tasks\n\nof b\n");
+    }
     for (anchor, said) in
         [(json!(7), "heading"), (json!(""), ""), (json!({ "type": "line" }), "line"), (json!("^"), "")]
     {

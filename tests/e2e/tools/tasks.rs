@@ -74,6 +74,37 @@ async fn to_open_a_task_that_was_done_long_ago_is_to_be_confirmed() {
 }
 
 #[tokio::test]
+async fn a_misspelt_place_is_told_with_what_is_like_it() {
+    let vault = VaultBuilder::new()
+        .note("Projects/Plan.md", "- [ ] one\n")
+        .note("Projects/Empty.md", "no task\n")
+        .note("Private/Plans.md", "- [ ] hidden\n");
+    let deployment = Deployment::of_vault(&vault).await;
+    let config = json!({ "vaults": [{ "id": "main", "acl": { "readPaths": ["Projects/**"] } }] });
+    let client = deployment.set_up(&[("ATLAS_CONFIG", &config.to_string())]).await;
+    let tools = Tools::of(&client);
+    for path in ["Projects/Plan", "Plan.md", "plan", "Projects/Plan.md"] {
+        let listed = tools.good("list_tasks", json!({ "paths": [path] })).await;
+        assert_eq!(listed["items"][0]["path"], "Projects/Plan.md", "{path}");
+    }
+    assert_eq!(tools.good("list_tasks", json!({ "paths": ["Empty"] })).await["items"], json!([]));
+    assert_eq!(tools.good("list_tasks", json!({ "root": "Projects", "status": ["done"] })).await["items"], json!([]));
+    for path in ["Projects/Plann.md", "Private/Plans.md"] {
+        let missing = tools.bad("list_tasks", json!({ "paths": [path] }), "note_not_found").await;
+        assert_eq!(missing["details"]["suggestions"], json!(["Projects/Plan.md"]), "{missing}");
+    }
+    for tool in ["list_tasks", "list_notes"] {
+        let missing = tools.bad(tool, json!({ "root": "Projcts" }), "note_not_found").await;
+        assert_eq!(missing["details"]["suggestions"], json!(["Projects"]), "{missing}");
+        // A folder that the caller may not see is as one that is not there.
+        let [hidden, none] = ["Private", "Xxivate"].map(|root| json!({ "root": root }));
+        let hidden = tools.bad(tool, hidden, "note_not_found").await.to_string();
+        let none = tools.bad(tool, none, "note_not_found").await.to_string();
+        assert_eq!(hidden.replace("Private", "X"), none.replace("Xxivate", "X"));
+    }
+}
+
+#[tokio::test]
 async fn tasks_indented_with_tabs_are_listed_and_change_alone() {
     let client = Deployment::of_demo().await.client();
     let tools = Tools::of(&client);

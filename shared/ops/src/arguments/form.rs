@@ -5,24 +5,41 @@ use serde_json::{Map, Value, json};
 /// Greatest depth of a form.
 const MAX_DEPTH: usize = 6;
 
-/// A valid form of the argument at the path `way`, such as `edits[0].text`, of `arguments` with the JSON Schema
-/// `schema`: the given value converted, if possible; else an example. [`None`] if the schema does not define it.
-pub(crate) fn form(schema: &Value, arguments: &Value, way: &str) -> Option<Value> {
+/// How an argument is right.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// With this value.
+    Of(Value),
+    /// Left out.
+    LeftOut,
+}
+
+/// The valid form of the argument at the path `way`, such as `edits[0].text`, of `arguments` with the JSON Schema
+/// `schema`: the given value converted, if possible; else an example, but none for null where the argument may be left
+/// out. [`None`] if the schema does not define it.
+pub(crate) fn form(schema: &Value, arguments: &Value, way: &str) -> Option<Form> {
     let (mut schema, mut given) = (schema, Some(arguments));
+    let mut may_be_left_out = false;
     for step in way.split(['.', '[']).filter(|step| !step.is_empty()) {
         let schema_here = variant(schema, given);
         match step.strip_suffix(']').and_then(|index| index.parse::<usize>().ok()) {
             Some(index) => {
                 schema = schema_here.get("items")?;
                 given = given.and_then(|given| given.get(index));
+                may_be_left_out = false;
             }
             None => {
                 schema = schema_here.get("properties")?.get(step)?;
                 given = given.and_then(|given| given.get(step));
+                let required = schema_here.get("required").and_then(Value::as_array);
+                may_be_left_out = !required.is_some_and(|names| names.iter().any(|name| name == step));
             }
         }
     }
-    made(schema, given, MAX_DEPTH)
+    if may_be_left_out && given.is_some_and(Value::is_null) {
+        return Some(Form::LeftOut);
+    }
+    made(schema, given, MAX_DEPTH).map(Form::Of)
 }
 
 /// Of several alternatives the one whose tag `given` has, or the first.
@@ -56,8 +73,8 @@ fn made(schema: &Value, given: Option<&Value>, depth: usize) -> Option<Value> {
             _ => json!("…"),
         }),
         "integer" | "number" => {
-            let least = schema.get("minimum").and_then(Value::as_u64).unwrap_or(1);
-            Some(json!(given.and_then(number).unwrap_or(least)))
+            let example = ["default", "minimum"].iter().find_map(|name| schema.get(name)?.as_u64()).unwrap_or(1);
+            Some(json!(given.and_then(number).unwrap_or(example)))
         }
         "boolean" => Some(json!(given.and_then(Value::as_str) != Some("false"))),
         "array" => {
@@ -92,9 +109,10 @@ mod tests {
                     "heading": { "type": "array", "items": { "type": "string" } } } },
             ] },
         } });
-        let schema = json!({ "properties": {
+        let schema = json!({ "required": ["deep"], "properties": {
             "tags": { "type": "array", "items": { "type": "string" } },
             "limit": { "type": "integer", "minimum": 1, "maximum": 50 },
+            "budget": { "type": "integer", "minimum": 1, "default": 50_000 },
             "deep": { "type": "boolean" },
             "mode": { "oneOf": [{ "const": "text" }, { "const": "regex" }] },
             "edits": { "type": "array", "items": { "oneOf": [
@@ -107,7 +125,10 @@ mod tests {
             (json!({ "tags": [7] }), "tags[0]", Some(json!("7"))),
             (json!({ "limit": "20" }), "limit", Some(json!(20))),
             (json!({ "limit": "many" }), "limit", Some(json!(1))),
+            (json!({ "budget": "much" }), "budget", Some(json!(50_000))),
             (json!({ "deep": "false" }), "deep", Some(json!(false))),
+            (json!({ "deep": null }), "deep", Some(json!(true))),
+            (json!({ "tags": [null] }), "tags[0]", Some(json!("…"))),
             (json!({ "mode": 3 }), "mode", Some(json!("text"))),
             (
                 json!({ "edits": [{ "op": "replace_section", "target": { "heading": "Hi" } }] }),
@@ -122,7 +143,10 @@ mod tests {
             (json!({ "any": 1 }), "any", None),
             (json!({}), "unknown.field[3]", None),
         ] {
-            assert_eq!(form(&schema, &arguments, way), expected, "{way} of {arguments}");
+            assert_eq!(form(&schema, &arguments, way), expected.map(Form::Of), "{way} of {arguments}");
+        }
+        for way in ["tags", "limit", "mode", "any"] {
+            assert_eq!(form(&schema, &json!({ way: null }), way), Some(Form::LeftOut), "{way}");
         }
     }
 }

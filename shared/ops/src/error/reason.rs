@@ -59,7 +59,7 @@ reasons! {
     BodyUnreadable = "body_unreadable": "The body was cut short.", "Send the request again.";
     BulkPartial = "bulk_partial": "One of several items failed, so none was executed.", "Correct the items that `results` names, and call again.";
     CapturesFull = "captures_full": "Too many of the caller's captures wait.", "Commit some of those that `list_capture_queue` shows.";
-    CommitUnknown = "commit_unknown": "The store did not say whether the change was made.", "Make the same call again if it had an idempotency key; else read the note.";
+    CommitUnknown = "commit_unknown": "It is not known whether the change was made.", "Do as the message says: make the same call again, or look whether the change is there.";
     ComputeBudgetExceeded = "compute_budget_exceeded": "The expression takes too many steps.", "Ask for less: a folder, or a simpler expression.";
     ConcurrentModification = "concurrent_modification": "The note's version is not the named one.", "Read it again, then decide.";
     ConfigUnusable = "config_unusable": "The deployment's configuration cannot be used.", "Its operator must look at the log.";
@@ -73,7 +73,7 @@ reasons! {
     GenerationNotFound = "generation_not_found": "There is no such generation, or it is no longer kept.", "Ask for the note's history.";
     GlobInvalid = "glob_invalid": "A glob is invalid.", "Correct it as the message says.";
     HostNotAllowed = "host_not_allowed": "The server does not answer for this host name.", "Use one of its own names, or let the operator allow this one.";
-    IdempotencyKeyMismatch = "idempotency_key_mismatch": "The idempotency key was used for a call with other arguments.", "Use a new key for each call.";
+    IdempotencyKeyMismatch = "idempotency_key_mismatch": "The idempotency key was used for another call.", "Use a new key for each call.";
     IndexFailed = "index_failed": "The folder could not be indexed.", "Look at the program's log.";
     Internal = "internal": "An internal error.", "The operator must look at the log.";
     InvalidInput = "invalid_input": "The tool does not support an argument's value.", "Change the argument that `field` names.";
@@ -85,9 +85,9 @@ reasons! {
     NotDone = "not_done": "This item was skipped, since another item of the call failed.", "Correct that one, and call again.";
     NoteChanged = "note_changed": "The note's version is not the named one.", "Read it again, then decide.";
     NoteExists = "note_exists": "A file already exists at the path.", "Read it and name the version to replace, or choose another path.";
-    NoteNotFound = "note_not_found": "There is no note at the path.", "Look for it with `search`, or take one of `suggestions`.";
+    NoteNotFound = "note_not_found": "There is no note at the path.", "Take one of `suggestions`, or search for it.";
     NoteNotUtf8 = "note_not_utf8": "The note is not UTF-8, so it cannot be edited in part.", "Replace it whole.";
-    NoteTooLarge = "note_too_large": "The note is too large for this call.", "Make it smaller, or replace it whole.";
+    NoteTooLarge = "note_too_large": "The note is too large for this call.", "Read a part of it, or write a shorter one.";
     NotesTooLarge = "notes_too_large": "The notes together are too large to read at once.", "Name fewer.";
     OffsetInvalid = "offset_invalid": "The offset is beyond the end of the note, or inside a character.", "Use the offset from the previous answer.";
     OperationNotFound = "operation_not_found": "There is no such operation here.", "Look for another with `find_capability`, or list the tools.";

@@ -4,12 +4,12 @@ use atlas_access::Scope;
 use atlas_vault::VaultPath;
 use serde_json::Value;
 
-use crate::arguments::form::form;
+use crate::arguments::form::{Form, form};
 use crate::call::Entry;
 use crate::error::{Error, Reason};
 use crate::operation::{Answer, Context};
 use crate::pipeline::response_limit::bytes_of;
-use crate::read::nearest::nearest;
+use crate::read::nearest::{nearest, suggesting};
 
 /// The argument whose path a read resolves.
 const PATH: &str = "path";
@@ -45,6 +45,11 @@ pub(crate) fn with_form(error: Error, operation: &Entry, arguments: Option<&Valu
         return error;
     };
     let form = arguments.and_then(|arguments| form(&operation.arguments_schema(), arguments, field));
+    let form = match form {
+        Some(Form::Of(form)) => Some(form),
+        Some(Form::LeftOut) => return Error { message: format!("{}; leave it out", error.message), ..error },
+        None => None,
+    };
     let is_shown = |form: &Value| error.message.contains("invalid type") && bytes_of(form) <= MAX_FORM;
     let Some(form) = form.filter(is_shown) else { return error };
     let field = field.rsplit('.').next().unwrap_or(field);
@@ -64,6 +69,9 @@ pub(crate) async fn or_nearest(
 ) -> Result<Answer<Value>, Error> {
     let path = error.details.get(PATH).and_then(Value::as_str).filter(|_| error.is(Reason::NoteNotFound));
     let Some(path) = path.filter(|_| context.caller.scopes().holds(Scope::ReadVault)) else { return Err(error) };
+    if error.details.contains_key("suggestions") {
+        return Err(error);
+    }
     let Ok(found) = nearest(context, path).await else { return Err(error) };
     let meant = found.one.filter(|_| operation.info.only_reads());
     if let Some(arguments) = arguments.zip(meant).and_then(|(arguments, meant)| replaced(arguments, path, meant)) {
@@ -73,7 +81,7 @@ pub(crate) async fn or_nearest(
         }
         return prepared.run(context).await;
     }
-    Err(if found.like.is_empty() { error } else { error.with("suggestions", found.like) })
+    Err(suggesting(error, found.like))
 }
 
 /// `arguments` with another path instead of `path`, if they contain it.

@@ -1,10 +1,14 @@
-//! Finds the notes that an invalid path may mean.
+//! Finds the notes and folders that an invalid path may mean.
+
+use std::collections::HashSet;
 
 use atlas_vault::fold;
 
-use crate::error::Error;
+use crate::arguments::Root;
+use crate::error::{Error, Reason};
 use crate::operation::Context;
 use crate::read::index::{DocumentRef, Index, Want};
+use crate::read::notes;
 use crate::read::view::View;
 
 /// Most paths that are suggested.
@@ -28,7 +32,7 @@ pub(crate) struct Nearest {
 pub(crate) async fn nearest(context: &Context<'_>, path: &str) -> Result<Nearest, Error> {
     let look = |view: View| async move {
         let index = Index::fetch(view, Want { names: true, ..Want::default() }).await?;
-        find(&index, path, || context.work.check())
+        find(&index, path, MAX_COMPARED, || context.work.check())
     };
     Ok(context.read(look).await?.value)
 }
@@ -42,7 +46,74 @@ pub async fn similar_paths(context: &Context<'_>, path: &str) -> Result<Vec<Stri
     Ok(one.into_iter().chain(like).collect())
 }
 
-fn find(index: &Index, path: &str, check: impl Fn() -> Result<(), Error>) -> Result<Nearest, Error> {
+/// The files that short paths mean: without a folder, or without `.md`.
+pub struct ShortPaths(Index);
+
+impl ShortPaths {
+    /// Those of the files in `view`.
+    pub async fn of(view: View) -> Result<Self, Error> {
+        Ok(Self(Index::fetch(view, Want { names: true, ..Want::default() }).await?))
+    }
+
+    /// The path of the only file that `path` means; else the error for a missing note, with the most similar ones if it `suggests`.
+    pub fn meant(&self, context: &Context<'_>, path: &str, suggests: bool) -> Result<String, Error> {
+        let most = if suggests { MAX_COMPARED } else { 0 };
+        let Nearest { one, like } = find(&self.0, path, most, || context.work.check())?;
+        one.ok_or_else(|| suggesting(notes::missing(path), like))
+    }
+}
+
+/// `error` with the paths that may have been meant, if there are any.
+pub(crate) fn suggesting(error: Error, like: Vec<String>) -> Error {
+    if like.is_empty() { error } else { error.with("suggestions", like) }
+}
+
+/// Fails if `root` is a folder in which the caller sees no file of `view`; the error has the most similar folders.
+pub async fn check_folder(context: &Context<'_>, view: View, root: &Root) -> Result<(), Error> {
+    let folder = root.prefix().trim_end_matches('/');
+    if folder.is_empty() {
+        return Ok(());
+    }
+    let index = Index::fetch(view, Want::default()).await?;
+    if index.has_prefix(root.prefix())? {
+        return Ok(());
+    }
+    let wanted = fold::fold(folder);
+    let (mut known, mut like) = (HashSet::new(), Vec::new());
+    for segment in index.segments() {
+        for document in 0..index.paths(segment)?.len() {
+            if document % 4096 == 0 {
+                context.work.check()?;
+            }
+            let place = DocumentRef { segment, document };
+            if known.len() >= MAX_COMPARED || !index.shows(place) {
+                continue;
+            }
+            let path = index.path(place)?;
+            for (end, _) in path.match_indices('/') {
+                let Some(folder) = path.get(..end).filter(|folder| !known.contains(*folder)) else { continue };
+                known.insert(folder.to_owned());
+                let folded = fold::fold(folder);
+                let likeness = strsim::jaro_winkler(&folded, &wanted);
+                let of_name = strsim::jaro_winkler(last(&folded), last(&wanted));
+                like.push((likeness.max(of_name), folder.to_owned()));
+            }
+        }
+    }
+    like.retain(|(likeness, _)| *likeness >= LIKENESS);
+    like.sort_by(|(one, a), (other, b)| other.total_cmp(one).then_with(|| a.cmp(b)));
+    let like: Vec<String> = like.into_iter().map(|(_, folder)| folder).take(MAX_LIKE).collect();
+    let error = Error::not_found(Reason::NoteNotFound, format!("there is no folder {folder} with any file"));
+    Err(suggesting(error, like))
+}
+
+/// The last name of a path.
+fn last(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The possible meanings of `path`, of which at most this many names are compared in detail.
+fn find(index: &Index, path: &str, most: usize, check: impl Fn() -> Result<(), Error>) -> Result<Nearest, Error> {
     let wanted = SearchedPath::of(path);
     let mut same = Vec::new();
     let mut like: Vec<(f64, DocumentRef)> = Vec::new();
@@ -57,7 +128,7 @@ fn find(index: &Index, path: &str, check: impl Fn() -> Result<(), Error>) -> Res
             let place = DocumentRef { segment, document };
             if name == wanted.name {
                 same.push(place);
-            } else if compared < MAX_COMPARED && wanted.may_be_like(name) {
+            } else if compared < most && wanted.may_be_like(name) {
                 compared += 1;
                 like.push((strsim::jaro_winkler(stem(name), stem(&wanted.name)), place));
             }

@@ -2,7 +2,7 @@
 
 use atlas_mirror::Hash;
 use atlas_vault::VaultPath;
-use atlas_vault::edit::{self, Edit, EditError, Problem};
+use atlas_vault::edit::{self, Candidate, Edit, EditError, Problem};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -144,5 +144,27 @@ pub fn refused(field: &str, problem: &Problem) -> Error {
     }
     let candidates: Vec<_> =
         problem.candidates().iter().map(|one| json!({ "line": one.line, "text": one.text })).collect();
-    invalid_input(field, &problem.to_string()).with("candidates", candidates)
+    let message = match problem {
+        Problem::HeadingAmbiguous { heading, candidates } => {
+            format!("there is more than one heading {heading}; write it as one of {}", list(candidates))
+        }
+        Problem::BlockAmbiguous { id, candidates } => {
+            format!("more than one block has ^{id}; give the heading above the one that you mean: {}", list(candidates))
+        }
+        problem => problem.to_string(),
+    };
+    let error = invalid_input(field, &message).with("candidates", candidates);
+    let example = match problem {
+        Problem::HeadingAmbiguous { candidates, .. } => candidates.first().map(ToString::to_string),
+        _ => None,
+    };
+    match example {
+        Some(heading) if field == "anchor" => error.with("example", json!({ "type": "heading", "heading": heading })),
+        Some(heading) => error.with("example", heading),
+        None => error,
+    }
+}
+
+fn list(candidates: &[Candidate]) -> String {
+    candidates.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -95,7 +95,11 @@ impl Anchor {
     /// The position of the part in `note`.
     pub(crate) fn find(&self, note: &str) -> Result<Part, Error> {
         Ok(match self {
-            Self::Block { block_id } => Part::At(Target::Block(block_id.as_str().to_owned())),
+            Self::Block { block_id } => {
+                let id = block_id.as_str();
+                // As errors name it: `^id (line 7)`.
+                Part::At(Target::Block(id.split_once(" (line ").map_or(id, |(id, _)| id).to_owned()))
+            }
             Self::Heading { heading, occurrence } => {
                 Part::At(named(note, heading.as_str(), occurrence.map(Bounded::get))?)
             }
@@ -115,9 +119,23 @@ fn lines_of(note: &str, name: &str) -> Vec<u32> {
     if found.is_empty() { lines(&|text| fold(text) == fold(name)) } else { found }
 }
 
-/// The heading that `Parent > Child` names.
-fn by_parents(name: &str) -> Target {
+/// The heading that `Parent > Child` names, or `Parent > Child (line 7)`, as errors name one of several.
+fn by_parents(note: &str, name: &str) -> Target {
+    if let Some(line) = line_in(note, name) {
+        return Target::HeadingLine(line);
+    }
     Target::Heading(name.split(" > ").map(|part| part.trim().to_owned()).collect())
+}
+
+/// The line that `name` ends with, if the heading there is called so.
+fn line_in(note: &str, name: &str) -> Option<u32> {
+    let (name, line) = name.strip_suffix(')')?.rsplit_once(" (line ")?;
+    let line: u32 = line.parse().ok()?;
+    let headings = atlas_vault::parse(note).headings;
+    let heading = headings.iter().find(|heading| heading.line.saturating_add(1) == line)?;
+    let (name, text) = (fold(name.trim()), fold(heading.text.trim()));
+    let above = name.strip_suffix(&*text)?;
+    (above.is_empty() || above.ends_with(" > ")).then_some(line)
 }
 
 /// The name of a heading, which may be written with its signs: `## #tag` is the heading `#tag`. Signs without a space after them go too (`##Name`),
@@ -134,7 +152,7 @@ pub(crate) fn called<'a>(note: &str, written: &'a str) -> &'a str {
 pub(crate) fn heading_called(note: &str, name: &str) -> Target {
     let name = called(note, name);
     match lines_of(note, name).as_slice() {
-        [] => by_parents(name),
+        [] => by_parents(note, name),
         [line] => Target::HeadingLine(*line),
         _ => Target::Heading(vec![name.to_owned()]),
     }
@@ -144,7 +162,7 @@ pub(crate) fn heading_called(note: &str, name: &str) -> Target {
 fn named(note: &str, name: &str, occurrence: Option<usize>) -> Result<Target, Error> {
     let name = called(note, name);
     match (lines_of(note, name).as_slice(), occurrence) {
-        ([], _) => Ok(by_parents(name)),
+        ([], _) => Ok(by_parents(note, name)),
         ([line], None) => Ok(Target::HeadingLine(*line)),
         (lines, Some(number)) => {
             lines.get(number.saturating_sub(1)).map(|line| Target::HeadingLine(*line)).ok_or_else(|| {
@@ -154,14 +172,7 @@ fn named(note: &str, name: &str, occurrence: Option<usize>) -> Result<Target, Er
                 )
             })
         }
-        (lines, None) => {
-            let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
-            let problem = format!(
-                "several headings have this name, on lines {}: say which with occurrence, counted from 1, or write Parent > Child",
-                lines.join(", ")
-            );
-            Err(invalid_input("anchor", &problem))
-        }
+        (_, None) => Ok(Target::Heading(vec![name.to_owned()])),
     }
 }
 

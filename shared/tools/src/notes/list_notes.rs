@@ -11,6 +11,7 @@ use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::pipeline::response_limit::fitting;
 use atlas_ops::read::cursor;
 use atlas_ops::read::index::{DocumentRef, Index, Want};
+use atlas_ops::read::nearest;
 use atlas_ops::read::paging::{Limit, MAX_ITEMS, Page};
 use atlas_ops::read::view::View;
 use atlas_segment::{Kind, Record};
@@ -147,10 +148,8 @@ impl Operation for ListNotes {
         if cursor.as_ref().is_some_and(|cursor| cursor.of != of) {
             return Err(cursor::invalid());
         }
-        let (generation, after) = match &cursor {
-            Some(cursor) => (Some(cursor.generation), cursor.after.as_str()),
-            None => (None, ""),
-        };
+        let (generation, after) = cursor.as_ref().map(|cursor| (cursor.generation, cursor.after.as_str())).unzip();
+        let after = after.unwrap_or_default();
         let limit = asked.min(MAX_ITEMS);
         let (is_first, known) = (cursor.is_none(), cursor.as_ref().and_then(|cursor| cursor.total));
         let page = |view: View| {
@@ -167,6 +166,9 @@ impl Operation for ListNotes {
                 } else {
                     (listing.children(view, after, limit + 1).await?, known)
                 };
+                if items.is_empty() && is_first {
+                    nearest::check_folder(context, whole.clone(), &listing.root).await?;
+                }
                 let is_more = items.len() > limit;
                 items.truncate(limit);
                 let fitting = fitting(&items, context.limits.max_response_bytes);

@@ -14,9 +14,9 @@ use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::editing;
 use atlas_ops::write::precondition::Condition;
 use atlas_ops::write::update::{self, KnownInput, NoteUpdate};
-use atlas_ops::write::writable::text_of;
+use atlas_ops::write::writable::{MAX_NOTE_BYTES, text_of};
 use atlas_vault::VaultPath;
-use atlas_vault::edit::Edit;
+use atlas_vault::edit::{Edit, apply};
 use atlas_vault::note::{MAX_BODY_BYTES, MAX_ITEMS};
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -137,10 +137,16 @@ impl Patch {
     /// `note` with the change.
     fn made_in(&self, note: &str) -> Result<String, Error> {
         match self {
-            Self::Text(edit) => editing::apply(note, std::slice::from_ref(edit), "old_string"),
+            Self::Text(edit) => replaced(note, edit, Some("expected_occurrences")),
             Self::Part(change) => change.made_in(note),
         }
     }
+}
+
+/// `note` with `old_string` replaced; `count` is the argument that says how often it must occur, if there is one.
+fn replaced(note: &str, edit: &Edit, count: Option<&'static str>) -> Result<String, Error> {
+    let made = apply(note, std::slice::from_ref(edit), MAX_NOTE_BYTES);
+    made.map_err(|error| editing::unedited("old_string", &error.counted_by(count)))
 }
 
 impl Arguments {

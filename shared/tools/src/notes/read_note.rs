@@ -1,8 +1,10 @@
 //! `read_note`: one note's text and properties.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use atlas_access::Access;
+use atlas_mirror::Snapshot;
 use atlas_ops::arguments::{self, Given, ReadPath};
 use atlas_ops::atlas::Limits;
 use atlas_ops::error::{Error, Reason};
@@ -33,10 +35,10 @@ pub struct Arguments {
     /// Only the section of this heading, `Parent > Child`, or the block `^id`; the whole note if not given.
     #[serde(default)]
     anchor: Given<ShortAnchor>,
-    /// The first byte: 0, or the `next_offset` of the previous page.
+    /// The first byte: 0, or a page's `next_offset` with its `generation`.
     #[serde(default)]
     offset: u64,
-    /// Read the note at this generation.
+    /// Read it at this generation.
     #[serde(default)]
     generation: Given<u64>,
     /// Whether to return its text.
@@ -82,7 +84,7 @@ pub struct Output {
     content_hash: String,
     /// The generation that wrote this version.
     generation: u64,
-    /// The start of the next page; absent on the last.
+    /// The start of the next page, to be passed with `generation`; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_offset: Option<u64>,
     /// True if the note is not UTF-8: invalid bytes are shown as U+FFFD.
@@ -217,12 +219,27 @@ impl Operation for ReadNote {
         match *arguments.generation {
             None => context.read(read).await,
             Some(generation) => {
-                let snapshot = notes::at(context, generation).await?;
+                let kept = match notes::at(context, generation).await {
+                    Err(gone) if gone.is(Reason::GenerationNotFound) && !arguments.render_queries => {
+                        unchanged(context, path, generation).await?.ok_or(gone)
+                    }
+                    kept => kept,
+                };
+                let snapshot = kept?;
                 let view = if arguments.render_queries { context.view(snapshot) } else { View::whole(snapshot) };
                 Ok(Answer { value: read(view).await?, generation: Some(generation) })
             }
         }
     }
+}
+
+/// The newest generation, if the note at `path` is there as it was at `generation`.
+async fn unchanged(context: &Context<'_>, path: &str, generation: u64) -> Result<Option<Arc<Snapshot>>, Error> {
+    let newest = context.read(|view| async move { Ok(view) }).await?.value;
+    let snapshot = newest.snapshot();
+    let found = notes::find(snapshot, path, |_| false).await?;
+    let is_same = |found: &Found| (found.generation..=snapshot.generation()).contains(&generation);
+    Ok(found.filter(is_same).map(|_| snapshot.clone()))
 }
 
 /// A page of a note, and the same with the results of its queries. The page is smaller, so that the answer has room for these.

@@ -6,6 +6,7 @@ use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::item_error::ItemError;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::response_limit::{AROUND_TEXT, bytes_of};
+use atlas_ops::read::nearest::ShortPaths;
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::read::view::View;
 use atlas_vault::VaultPath;
@@ -59,6 +60,8 @@ pub struct Item {
 
 /// Most paths.
 const MAX_PATHS: usize = 50;
+/// Most missing notes for which similar ones are looked for.
+const MAX_SUGGESTED: usize = 5;
 
 impl Operation for ReadNotes {
     const INFO: Info = Info {
@@ -93,19 +96,25 @@ impl Operation for ReadNotes {
             let paths = &paths;
             async move {
                 let wanted = |record: &_| parts.are_text() && is_read_whole(record, most);
-                notes::find_all(view.snapshot(), paths, wanted).await
+                let found = notes::find_all(view.snapshot(), paths, wanted).await?;
+                Ok((view, found))
             }
         };
         let answer = context.read(wanted).await?;
-        let mut found = answer.value.into_iter();
+        let (view, found) = answer.value;
+        let missing = paths.iter().zip(&found).filter(|(_, found)| found.is_none()).map(|(path, _)| *path).collect();
+        let mut meant = meant(context, view, parts, missing).await?.into_iter();
+        let mut found = found.into_iter();
         let mut taken = 0;
         let mut results = Vec::with_capacity(allowed.len());
         for (written, allowed) in arguments.paths.into_iter().zip(allowed) {
-            let found = match &allowed {
-                Ok(_) => found.next().flatten(),
-                Err(_) => None,
-            };
-            let note = allowed.and_then(|path| note(context, parts, path.as_str(), found, taken));
+            let note = allowed.and_then(|path| {
+                let found = match found.next().flatten() {
+                    Some(found) => found,
+                    None => meant.next().unwrap_or_else(|| Err(notes::missing(path.as_str())))?,
+                };
+                note(context, parts, found, taken)
+            });
             let item = match note {
                 Ok(note) => Item { path: note.path.clone(), ok: true, note: Some(note), error: None },
                 Err(error) => {
@@ -131,18 +140,39 @@ fn is_read_whole(record: &atlas_segment::Record, most: u64) -> bool {
     has_text(record) && record.bytes <= most
 }
 
-/// The note `found` at `path`, for an answer of which `taken` bytes are used.
-fn note(
+/// The notes that the paths mean at which there is none: without a folder, or without `.md`.
+async fn meant(
     context: &Context<'_>,
+    view: View,
     parts: Parts,
-    path: &str,
-    found: Option<Found>,
-    taken: usize,
-) -> Result<read_note::Output, Error> {
-    let found = found.filter(|found| has_text(&found.record)).ok_or_else(|| notes::missing(path))?;
+    missing: Vec<&str>,
+) -> Result<Vec<Result<Found, Error>>, Error> {
+    if missing.is_empty() {
+        return Ok(Vec::new());
+    }
+    let short = ShortPaths::of(view.clone()).await?;
+    let meant = |(at, path)| allowed(context, &short.meant(context, path, at < MAX_SUGGESTED)?);
+    let paths: Vec<Result<VaultPath, Error>> = missing.into_iter().enumerate().map(meant).collect();
+    let there: Vec<&str> = paths.iter().flatten().map(VaultPath::as_str).collect();
+    let most = context.limits.max_bytes as u64;
+    let wanted = |record: &_| parts.are_text() && is_read_whole(record, most);
+    let mut found = notes::find_all(view.snapshot(), &there, wanted).await?.into_iter();
+    let note = |path: Result<VaultPath, Error>| {
+        let path = path?;
+        found.next().flatten().ok_or_else(|| notes::missing(path.as_str()))
+    };
+    Ok(paths.into_iter().map(note).collect())
+}
+
+/// The note `found`, for an answer of which `taken` bytes are used.
+fn note(context: &Context<'_>, parts: Parts, found: Found, taken: usize) -> Result<read_note::Output, Error> {
+    let path = found.record.path.clone();
+    if !has_text(&found.record) {
+        return Err(notes::missing(&path));
+    }
     let too_large = |what: String| {
         let message = format!("{what}: read {path} by itself, with read_note");
-        Err(Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", path))
+        Err(Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", path.as_str()))
     };
     if parts.are_text() && !is_read_whole(&found.record, context.limits.max_bytes as u64) {
         return too_large(format!("the note has {} bytes", found.record.bytes));

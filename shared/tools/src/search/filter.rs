@@ -1,38 +1,67 @@
 //! Filters of paths: by ripgrep's `--glob` syntax or by folder; and excluded paths.
 
-use atlas_ops::arguments::Root;
+use atlas_ops::arguments::{Given, Root, Text};
 use atlas_ops::error::{Error, Reason};
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
+use serde::de::{Deserialize, Deserializer, Error as _};
 
 /// Which paths are searched.
 pub(crate) enum Filter {
-    /// Those that match, or those that do not.
-    Glob { glob: GlobMatcher, is_negated: bool },
+    /// Those that match.
+    Glob(GlobMatcher),
+    /// Those that do not match, nor does one of their folders.
+    Without { glob: GlobMatcher, only_folders: bool },
     /// Those in a folder.
     Root(Root),
 }
 
 impl Filter {
-    /// Parses a glob: without a slash it matches at any depth; with `!` in front it selects the paths that do not
-    /// match.
+    /// Parses a glob: without a slash it matches at any depth, with one at its end all in that folder; with `!` in front
+    /// it selects the paths that do not match, and are in no folder that does.
     pub(crate) fn new(text: &str) -> Result<Self, Error> {
         Self::of("path_filter", text)
     }
 
     /// Like [`new`](Self::new), for argument or setting `field`.
     pub(crate) fn of(field: &str, text: &str) -> Result<Self, Error> {
-        let (is_negated, glob) = text.strip_prefix('!').map_or((false, text), |glob| (true, glob));
-        Ok(Self::Glob { glob: glob_of(field, glob)?.compile_matcher(), is_negated })
+        if let Some(glob) = text.strip_prefix('!') {
+            let (glob, only_folders) = glob.strip_suffix('/').map_or((glob, false), |folder| (folder, true));
+            return Ok(Self::Without { glob: glob_of(field, from_here(glob))?.compile_matcher(), only_folders });
+        }
+        let all = if text.ends_with('/') { "**" } else { "" };
+        Ok(Self::Glob(glob_of(field, &format!("{}{all}", from_here(text)))?.compile_matcher()))
     }
 
     /// Whether `path` is searched.
     pub(crate) fn takes(filter: Option<&Self>, path: &str) -> bool {
         match filter {
             None => true,
-            Some(Self::Glob { glob, is_negated }) => glob.is_match(path) != *is_negated,
+            Some(Self::Glob(glob)) => glob.is_match(path),
+            Some(Self::Without { glob, only_folders }) => {
+                !folders(path).any(|folder| glob.is_match(folder)) && (*only_folders || !glob.is_match(path))
+            }
             Some(Self::Root(root)) => root.holds(path),
         }
     }
+}
+
+/// A glob without the `./` that it may begin with.
+pub(crate) fn from_here(glob: &str) -> &str {
+    glob.strip_prefix("./").unwrap_or(glob)
+}
+
+/// Reads the glob of an argument, which is left out where it is empty.
+pub(crate) fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Given<Text<500>>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.trim().is_empty() {
+        return Ok(Given(None));
+    }
+    Text::new(&text).map(|glob| Given(Some(glob))).map_err(D::Error::custom)
+}
+
+/// The folders that a path is in.
+fn folders(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').filter_map(|(end, _)| path.get(..end))
 }
 
 /// The glob in argument `field`: without a slash at any depth.
@@ -81,15 +110,39 @@ impl Excluded {
 
     /// Whether `path` or one of its folders is excluded.
     pub(crate) fn has(&self, path: &str) -> bool {
-        let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
         self.paths.iter().any(|root| root.holds(path) || root.prefix().strip_suffix('/') == Some(path))
-            || (!self.globs.is_empty() && ends.filter_map(|end| path.get(..end)).any(|part| self.globs.is_match(part)))
+            || (!self.globs.is_empty() && folders(path).chain([path]).any(|part| self.globs.is_match(part)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_glob_takes_a_folder_with_all_that_is_in_it_or_leaves_it_out() {
+        for (glob, path, is_taken) in [
+            ("!log", "log/deep/a.md", false),
+            ("!log", "old/log/a.md", false),
+            ("!log", "log", false),
+            ("!log/", "log/a.md", false),
+            ("!log/", "old/log/a.md", false),
+            ("!log/", "old/log", true),
+            ("!/log/", "old/log/a.md", true),
+            ("!./log/deep", "log/deep/a.md", false),
+            ("!log/*", "log/deep/a.md", false),
+            ("!log", "logs/a.md", true),
+            ("log/", "log/deep/a.md", true),
+            ("log/", "logs/a.md", false),
+            ("/log/", "log/a.md", true),
+            ("./log/*.md", "log/a.md", true),
+            ("./a.md", "a.md", true),
+            ("log", "log/a.md", false),
+        ] {
+            let filter = Filter::new(glob).unwrap();
+            assert_eq!(Filter::takes(Some(&filter), path), is_taken, "{glob} {path}");
+        }
+    }
 
     #[test]
     fn what_is_left_out_is_named_by_path_folder_or_glob() {

@@ -7,6 +7,7 @@ use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::facts::Facts;
 use atlas_ops::read::index::DocumentRef;
+use atlas_ops::read::nearest::{self, ShortPaths};
 use atlas_ops::read::paging::{Limit, Page, Paging};
 use atlas_ops::read::view::View;
 use atlas_segment::SectionName;
@@ -111,7 +112,7 @@ impl Operation for ListTasks {
         let listing = (Self::INFO.name, &root, &status, &due, &priority, &tags, &paths);
         let paging = Paging::new(limit, cursor.as_ref(), &listing)?;
         let root = Root::of("root", &root)?;
-        let paths: Option<HashSet<String>> = match paths.0 {
+        let paths: Option<Vec<String>> = match paths.0 {
             Some(paths) => {
                 let path = |path: String| Ok(arguments::path("paths", &path)?.as_str().to_owned());
                 Some(paths.into_iter().map(path).collect::<Result<_, Error>>()?)
@@ -136,8 +137,15 @@ impl Operation for ListTasks {
             let (root, paging, paths, is_wanted) = (&root, &paging, &paths, &is_wanted);
             async move {
                 let generation = view.generation();
-                let facts = Facts::fetch(context, view, &[SectionName::Tasks]).await?;
+                let facts = Facts::fetch(context, view.clone(), &[SectionName::Tasks]).await?;
+                let paths = match paths {
+                    Some(paths) => Some(meant(context, &view, &facts, paths).await?),
+                    None => None,
+                };
                 let found = tasks(&facts, root, paths.as_ref(), is_wanted)?;
+                if found.is_empty() {
+                    nearest::check_folder(context, view, root).await?;
+                }
                 let mut items = Vec::new();
                 for (document, task) in paging.of(&found) {
                     items.push(ListedTask::of(facts.index().path(*document)?, task));
@@ -147,6 +155,24 @@ impl Operation for ListTasks {
         };
         paging.read(context, page).await
     }
+}
+
+/// The files at `paths`, which may be short.
+async fn meant(context: &Context<'_>, view: &View, facts: &Facts, paths: &[String]) -> Result<HashSet<String>, Error> {
+    let mut meant = HashSet::new();
+    let mut short = None;
+    for path in paths {
+        if facts.index().find(path)?.is_some() {
+            meant.insert(path.clone());
+            continue;
+        }
+        let names = match &mut short {
+            Some(names) => names,
+            none => none.insert(ShortPaths::of(view.clone()).await?),
+        };
+        meant.insert(names.meant(context, path, true)?);
+    }
+    Ok(meant)
 }
 
 /// The tasks of notes below `root`, or of those at `paths` there, that are wanted, by path and line.

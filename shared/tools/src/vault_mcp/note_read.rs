@@ -63,7 +63,9 @@ impl Operation for NoteRead {
                     Ok(Output { content: String::from_utf8_lossy(&found.text).into_owned(), exists: true })
                 }
                 Some(_) => {
-                    let message = format!("{path} has more than {most} bytes: read_note reads it in pages");
+                    let message = format!(
+                        "{path} has more than {most} bytes: find its lines with vault_search, with the path as path_filter"
+                    );
                     Err(Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", path))
                 }
             }

@@ -6,6 +6,7 @@ use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::search::filter::{self, from_here};
 use crate::search::{self, Mode, Search, SearchResult};
 
 /// Full-text search with ripgrep's regular expressions.
@@ -13,8 +14,7 @@ pub struct VaultSearch;
 
 /// Most lines in an answer.
 const MAX_LINES: u32 = 1000;
-const TOO_MANY: &str =
-    "there may be more matches than these: narrow path_filter or the query, or page with the tool search";
+const TOO_MANY: &str = "there may be more matches than these: narrow path_filter or the query";
 
 /// The search.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -23,7 +23,7 @@ pub struct Arguments {
     /// A regular expression, in ripgrep's syntax.
     query: Exact<1000>,
     /// Only files whose paths match this glob, at any depth: `devlog/*.md` means `**/devlog/*.md`; with a `/` in front from the root, with `!` in front all others.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "filter::given")]
     path_filter: Given<Text<500>>,
 }
 
@@ -80,6 +80,7 @@ impl Operation for VaultSearch {
 /// A glob that begins at the root only if it starts with `/`.
 fn at_any_depth(glob: &str) -> String {
     let (not, glob) = glob.strip_prefix('!').map_or(("", glob), |glob| ("!", glob));
+    let glob = from_here(glob);
     let anywhere = if glob.starts_with('/') || glob.starts_with("**/") { "" } else { "**/" };
     format!("{not}{anywhere}{glob}")
 }
@@ -96,6 +97,8 @@ mod tests {
             ("**/a.md", "**/a.md"),
             ("/a.md", "/a.md"),
             ("!x/*.md", "!**/x/*.md"),
+            ("!./x/", "!**/x/"),
+            ("./x/", "**/x/"),
         ] {
             assert_eq!(at_any_depth(glob), meant);
         }

@@ -43,5 +43,8 @@ pub(crate) fn remedy(path: &str, error: &Error) -> DocumentError {
         expected => known(expected),
     };
     let found = found.strip_prefix("unknown variant ").unwrap_or(found);
+    if path == "embeddings.provider" && matches!(found, "`voyage`" | "`cohere`") {
+        return DocumentError::new(path, format!("write openai instead of {found}, with the baseUrl of that service"));
+    }
     DocumentError::new(path, format!("write {expected} instead of {found}"))
 }

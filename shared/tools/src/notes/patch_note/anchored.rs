@@ -62,7 +62,7 @@ impl Change {
         let range = part.range(note)?;
         let (before, rest) = note.split_at_checked(range.start).unwrap_or(("", note));
         let (within, after) = rest.split_at_checked(range.len()).unwrap_or((rest, ""));
-        let within = editing::apply(within, &[Edit::ReplaceText { find, replace, count: None }], "old_string")?;
+        let within = super::replaced(within, &Edit::ReplaceText { find, replace, count: None }, None)?;
         Ok([before, &within, after].concat())
     }
 }
@@ -96,6 +96,8 @@ mod tests {
             ("append", heading("## TWO"), "x", "of sub two\n", "of sub two\nx\n"),
             ("prepend", heading("One"), "x", "# One\n", "# One\nx\n"),
             ("replace", heading("two > Sub"), "x", "of sub two", "x"),
+            ("replace", heading("One > Sub (line 10)"), "x", "of sub one ^b", "x"),
+            ("replace", heading("sub (line 16)"), "x", "of sub two", "x"),
             ("replace", json!({ "type": "heading", "heading": "Sub", "occurrence": 1 }), "x", "of sub one ^b", "x"),
             ("replace", json!({ "type": "block", "block_id": "b" }), "x ^b", "of sub one ^b", "x ^b"),
             ("append", json!({ "type": "block", "block_id": "b" }), "x", "one ^b\n", "one ^b\nx\n"),
@@ -135,10 +137,12 @@ mod tests {
     fn what_is_not_clear_changes_nothing() {
         let heading = |name: &str| json!({ "type": "heading", "heading": name });
         for (operation, anchor, content, message) in [
-            ("append", heading("Sub"), "x", "on lines 10, 16"),
+            ("append", heading("Sub"), "x", "write it as one of One > Sub (line 10), two > Sub (line 16)"),
+            ("append", heading("Sub (line 11)"), "x", "there is no heading"),
+            ("append", heading("two > Sub (line 6)"), "x", "there is no heading"),
             ("append", json!({ "type": "heading", "heading": "Sub", "occurrence": 3 }), "x", "2 headings of this name"),
             ("append", heading("Three"), "x", "there is no heading"),
-            ("replace_text", heading("two"), "two=>x", "2 times"),
+            ("replace_text", heading("two"), "o=>x", "write more of the text around it: "),
             ("replace_text", heading("two"), "above=>x", "not in the note"),
             ("replace_text", heading("two"), "no arrow", "old_string"),
         ] {
