@@ -1,11 +1,18 @@
 #!/usr/bin/env python3
 """Prints the template's parameters that the environment sets, as JSON. `sam deploy` reads them from a file.
 
-A variable that is not set leaves its parameter as it was deployed before. An empty one takes the value away.
+A variable that is not set leaves its parameter as it was deployed before. An empty one gives it the template's default. Of how tokens are
+checked all is said or nothing: with keys of one kind, those of the others are taken away.
 """
 
 import json
 import os
+import pathlib
+import re
+
+TEMPLATE = pathlib.Path(__file__).parent / "template.yaml"
+KEYS = ("JwtSecret", "Jwks", "OauthKeys")
+OF_TOKENS = (*KEYS, "JwtIssuer", "JwtAudience", "AuthorizationServers")
 
 VARIABLES = {
     "Architecture": "ARCH",
@@ -38,5 +45,22 @@ VARIABLES = {
     "RequestsPerSecond": "REQUESTS_PER_SECOND",
 }
 
+
+
+def defaults():
+    """The defaults of the template's parameters."""
+    parameters = TEMPLATE.read_text().split("\nParameters:\n")[1].split("\nRules:\n")[0]
+    found = re.findall(r"^  (\w+):\n(?:    .*\n)*?    Default: (.*)$", parameters, re.M)
+    return {name: value.strip('"') for name, value in found}
+
+
+def main():
+    said = {name: os.environ[variable] for name, variable in VARIABLES.items() if variable in os.environ}
+    if any(said.get(name) for name in KEYS):
+        said = dict.fromkeys(OF_TOKENS, "") | said
+    usual = defaults()
+    print(json.dumps({name: value or usual[name] for name, value in said.items()}, indent=2))
+
+
 if __name__ == "__main__":
-    print(json.dumps({name: os.environ[variable] for name, variable in VARIABLES.items() if variable in os.environ}, indent=2))
+    main()

@@ -165,8 +165,12 @@ pub async fn publish(mirror: &Mirror, run: &Run, now: Timestamp) -> Result<Publi
     let change = RunChange { mirror, records: &records, plan: &plan, spelled: &totals.spelled, now };
     let committed = match mirror.commit(&info, &change).await {
         Err(error @ (BuildError::Expired { .. } | BuildError::Purged | BuildError::Changed { .. })) => {
-            // First, since another run may be published once the claim has ended.
-            Published { publishing: None, ..published }.write(mirror).await?;
+            // Another worker of this run may have published it. First, since another run may be published once the claim has ended.
+            let current = Published::read(mirror).await?;
+            let is_begun = current.publishing.as_ref().is_some_and(|begun| begun.run == run.run);
+            if is_begun && matches!(mirror.committed(key(&run.run, since, true)).await, Ok(None)) {
+                Published { publishing: None, ..current }.write(mirror).await?;
+            }
             records.end_claim(&claim).await?;
             return Err(error);
         }

@@ -202,19 +202,25 @@ impl Mirror {
         if let Some(found) = answer(head.manifest()) {
             return Ok(Some(found));
         }
-        // From the newest on: collection deletes the oldest first, so that none is left before one that is missing.
-        let generations = (searched.saturating_add(1)..head.generation()).rev();
-        let mut manifests =
-            stream::iter(generations).map(|generation| self.manifest_at(generation)).buffered(PARALLEL_SCAN);
-        let mut oldest = head.generation();
-        while let Some(snapshot) = manifests.try_next().await? {
-            let snapshot = snapshot.ok_or(MirrorError::Forgotten { before: oldest })?;
-            if let Some(found) = answer(snapshot.manifest()) {
-                return Ok(Some(found));
+        let generations = searched.saturating_add(1)..head.generation();
+        let find = async |generations: &mut (dyn Iterator<Item = u64> + Send)| {
+            let mut manifests =
+                stream::iter(generations).map(|generation| self.manifest_at(generation)).buffered(PARALLEL_SCAN);
+            let mut last = head.generation();
+            while let Some(snapshot) = manifests.try_next().await? {
+                let snapshot = snapshot.ok_or(MirrorError::Forgotten { before: last })?;
+                if let Some(found) = answer(snapshot.manifest()) {
+                    return Ok(Some(found));
+                }
+                last = snapshot.generation();
             }
-            oldest = snapshot.generation();
+            Ok(None)
+        };
+        // A commit is soon after its claim. Collection deletes the oldest first, so that none is left before one that is missing.
+        match find(&mut generations.clone()).await {
+            Err(MirrorError::Forgotten { .. }) => find(&mut generations.rev()).await,
+            found => found,
         }
-        Ok(None)
     }
 
     /// Uploads what the change will probably contain.

@@ -28,6 +28,8 @@ const LONGEST_WAIT: i64 = 60;
 const DEVICE: &str = "oauth browser";
 /// Comparisons at once in this process, each of which takes a processor and 19 MiB; and the time that a try waits for one to end.
 static COMPARISONS: Semaphore = Semaphore::const_new(2);
+/// One more, for browsers in which the person signed in before, so that strangers do not keep it from them.
+static OF_KNOWN: Semaphore = Semaphore::const_new(1);
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The outcome of a try to sign in.
@@ -102,13 +104,16 @@ impl Server<'_> {
     ) -> Result<Outcome, OAuthError> {
         self.mirror.check_writes_once().await?;
         // A browser in which the person signed in before is counted by itself.
-        let whose = browser.and_then(|browser| self.known_browser(browser)).unwrap_or(address);
-        if let Some(seconds) = self.wait(whose).await? {
-            return Ok(Outcome::Wait(seconds));
-        }
+        let known = browser.and_then(|browser| self.known_browser(browser));
+        let attempt = match self.begin_attempt(known.unwrap_or(address)).await? {
+            Ok(attempt) => attempt,
+            Err(seconds) => return Ok(Outcome::Wait(seconds)),
+        };
         let authority = &self.issuer.authority;
         let (hash, passphrase, check) = (authority.passphrase.clone(), passphrase.to_owned(), self.check);
-        let Ok(Ok(place)) = timeout(PATIENCE, COMPARISONS.acquire()).await else {
+        let places = if known.is_some() { &OF_KNOWN } else { &COMPARISONS };
+        let Ok(Ok(place)) = timeout(PATIENCE, places.acquire()).await else {
+            self.mirror.delete_state(&attempt).await?;
             return Ok(Outcome::Wait(PATIENCE.as_secs().cast_signed()));
         };
         // The place is free once the work is done, also where nobody waits for it any more.
@@ -131,12 +136,13 @@ impl Server<'_> {
         Ok(if known && is_coded { Outcome::SignedIn } else { Outcome::Wrong })
     }
 
-    /// How long the next try has to wait, in seconds. This one counts.
-    pub(crate) async fn wait(&self, whose: &str) -> Result<Option<i64>, OAuthError> {
+    /// Begins a try, which counts: its name, or else how long the next one has to wait, in seconds.
+    pub(crate) async fn begin_attempt(&self, whose: &str) -> Result<Result<String, i64>, OAuthError> {
         let now = self.now.as_millisecond();
         let folder = named("attempts", whose);
         let name = format!("{now:015}-{}", (self.random)()?);
-        self.mirror.create_state_if_absent(&format!("{folder}/{name}"), &Attempt {}).await?;
+        let attempt = format!("{folder}/{name}");
+        self.mirror.create_state_if_absent(&attempt, &Attempt {}).await?;
         let since = now - i64::try_from(WINDOW.as_millis()).unwrap_or(i64::MAX);
         let all = self.mirror.list_state(&folder, Some(&format!("{since:015}"))).await?;
         let others: Vec<i64> = all
@@ -144,16 +150,16 @@ impl Server<'_> {
             .filter(|other| other.name != name)
             .filter_map(|other| other.name.split_once('-')?.0.parse().ok())
             .collect();
-        let Some(last) = others.iter().max().filter(|_| others.len() >= FREE) else { return Ok(None) };
+        let Some(last) = others.iter().max().filter(|_| others.len() >= FREE) else { return Ok(Ok(attempt)) };
         let doublings = u32::try_from(others.len() - FREE).unwrap_or(u32::MAX).min(6);
         let wait = (1_i64 << doublings).min(LONGEST_WAIT);
         let waited = (now - last).max(0) / 1000;
         if waited >= wait {
-            return Ok(None);
+            return Ok(Ok(attempt));
         }
         // One that is not looked at makes the next wait no longer.
-        self.mirror.delete_state(&format!("{folder}/{name}")).await?;
-        Ok(Some(wait - waited))
+        self.mirror.delete_state(&attempt).await?;
+        Ok(Err(wait - waited))
     }
 
     /// Uses up the one-time code of `step`.
@@ -174,7 +180,8 @@ impl Server<'_> {
     }
 
     /// The browser that shows this, if the person signed in with it before.
-    pub(crate) fn known_browser<'t>(&self, shown: &'t str) -> Option<&'t str> {
+    #[must_use]
+    pub fn known_browser<'t>(&self, shown: &'t str) -> Option<&'t str> {
         let (id, sealed) = shown.split_once('.')?;
         let is_known = id.parse::<Id>().is_ok() && is_sealed(&self.issuer.authority.secret, &[DEVICE], id, sealed);
         is_known.then_some(id)

@@ -192,7 +192,7 @@ impl Server<'_> {
         }
         self.mirror.check_writes_once().await?;
         let whose = format!("upstream-{}", note.browser.as_deref().unwrap_or(address));
-        if let Some(seconds) = self.wait(&whose).await? {
+        if let Err(seconds) = self.begin_attempt(&whose).await? {
             return Err(Denied::Wait(seconds));
         }
         let own = Used { by: (self.random)()? };

@@ -91,7 +91,9 @@ async fn by_passphrase(app: &App, headers: &HeaderMap, fields: &Fields, next: &s
     };
     match problem {
         Some((status, problem)) => sign_in(app, status, next, Some(&problem)),
-        None => as_person(app, &server, headers, known.is_some(), next).await,
+        None => {
+            as_person(app, &server, headers, known.and_then(|shown| server.known_browser(shown)).is_some(), next).await
+        }
     }
 }
 

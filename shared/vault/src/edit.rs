@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 
 pub use below::{between, ends_in_table};
 pub use error::{Candidate, EditError, Problem};
-pub use properties::{remove_properties, replace_frontmatter, set as set_properties, with_frontmatter};
+pub use properties::{has_properties, remove_properties, replace_frontmatter, set as set_properties, with_frontmatter};
 pub(crate) use split::{Split, split, with_properties};
 pub use tags::{add_inline_tag, add_tag, remove_inline_tag, remove_tag};
 pub use task::{ChangedTask, change_task};

@@ -71,6 +71,12 @@ async fn properties_in_the_text_and_beside_it_become_one_frontmatter() {
         let note = world.ok("read_note", json!({ "path": path })).await;
         assert_eq!(note["frontmatter"], json!({ "topic": "new", "rank": 1, "tags": ["a"] }));
     }
+    // A rule that another one follows is no frontmatter.
+    for (path, content) in [("rule.md", "---\n\n# Intro\n\n---\ntext"), ("words.md", "---\nSome intro.\n---\ntext")] {
+        world.ok("note_upsert", json!({ "path": path, "content": content, "frontmatter": new })).await;
+        let text = world.ok("note_read", json!({ "path": path })).await["content"].as_str().unwrap().to_owned();
+        assert!(text.starts_with("---\ntopic: new\n") && text.contains(&format!("---\n{content}")), "{text}");
+    }
     let unreadable = json!({ "path": "bad.md", "content": "---\na: [\n---\nbody\n", "frontmatter": new });
     let error = world.call("note_upsert", unreadable.clone()).await.unwrap_err();
     assert_eq!((error.reason(), &error.details["field"]), ("validation_error", &json!("frontmatter")));

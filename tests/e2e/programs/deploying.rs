@@ -112,12 +112,20 @@ fn a_deployment_keeps_what_is_not_said_and_takes_values_as_they_are() {
     let plain = json!({ "Architecture": "x86_64", "SearchMemory": "512" });
     assert_eq!(deployed(&[]), plain);
     let keys = "{\"keys\": [\n  {\"x\": \"a b\"}\n]}";
-    let said = deployed(&[("ATLAS_JWKS", keys), ("CONFIG_KEY", ""), ("CONCURRENT", "20")]);
-    let mut expected = plain;
-    for (name, value) in [("Jwks", keys), ("ConfigKey", ""), ("ConcurrentExecutions", "20")] {
-        expected[name] = json!(value);
-    }
-    assert_eq!(said, expected);
+    let with = |more: &[(&str, &str)]| {
+        let mut expected = plain.clone();
+        more.iter().for_each(|(name, value)| expected[name] = json!(value));
+        expected
+    };
+    // Keys of another kind, and what is said of their tokens, go.
+    let of_tokens = ["JwtSecret", "Jwks", "JwtIssuer", "JwtAudience", "OauthKeys", "AuthorizationServers"];
+    let expected: Vec<_> = of_tokens.iter().map(|name| (*name, if *name == "Jwks" { keys } else { "" })).collect();
+    assert_eq!(deployed(&[("ATLAS_JWKS", keys)]), with(&expected));
+    // An empty variable gives the default.
+    let emptied = [("CONFIG_KEY", ""), ("CONCURRENT", ""), ("BUILDERS", ""), ("SOURCE_FOLDER", ""), ("LOG_FILTER", "")];
+    let usual = [("ConfigKey", ""), ("ConcurrentExecutions", "0"), ("Builders", "false"), ("SourceFolder", "sources")];
+    assert_eq!(deployed(&emptied), with(&[&usual[..], &[("LogFilter", "info")]].concat()));
+    assert_eq!(deployed(&[("CONCURRENT", "20")]), with(&[("ConcurrentExecutions", "20")]));
 }
 
 #[test]

@@ -57,9 +57,12 @@ impl ShortPaths {
 
     /// The path of the only file that `path` means; else the error for a missing note, with the most similar ones if it `suggests`.
     pub fn meant(&self, context: &Context<'_>, path: &str, suggests: bool) -> Result<String, Error> {
-        let most = if suggests { MAX_COMPARED } else { 0 };
-        let Nearest { one, like } = find(&self.0, path, most, || context.work.check())?;
-        one.ok_or_else(|| suggesting(notes::missing(path), like))
+        let find = |most| find(&self.0, path, most, || context.work.check());
+        if let Some(meant) = find(0)?.one {
+            return Ok(meant);
+        }
+        let like = if suggests { find(MAX_COMPARED)?.like } else { Vec::new() };
+        Err(suggesting(notes::missing(path), like))
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use atlas_mirror::{Hash, Snapshot};
 use atlas_vault::VaultPath;
-use atlas_vault::edit::{Problem, set_properties};
+use atlas_vault::edit::{Problem, has_properties, set_properties, with_frontmatter};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -48,7 +48,12 @@ pub fn with_properties(properties: Option<&Map<String, Value>>, content: &str) -
     let Some(properties) = properties.filter(|properties| !properties.is_empty()) else {
         return Ok(content.to_owned());
     };
-    set_properties(content, properties).map_err(|problem| {
+    let written = if has_properties(content) {
+        set_properties(content, properties)
+    } else {
+        with_frontmatter(properties, content)
+    };
+    written.map_err(|problem| {
         let own = match &problem {
             Problem::Frontmatter(error) => Some(error.to_string()),
             Problem::FrontmatterStyle(style) => Some(format!("they are written with {style}")),

@@ -11,6 +11,7 @@ use atlas_ops::read::nearest::ShortPaths;
 use atlas_ops::read::notes::{self, Found};
 use atlas_segment::Kind;
 use atlas_vault::VaultPath;
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,9 @@ use crate::history::renames;
 /// Most changes of a commit in which an earlier path is looked for.
 const MAX_CHANGES: u64 = 500;
 /// Most generations that are looked at for the one that removed a note.
-const MAX_SEARCHED: u64 = 500;
+const MAX_SEARCHED: u64 = 200;
+/// Generations that are looked into at once.
+const PARALLEL: usize = 16;
 /// The number of generations that are fetched at once.
 const PAGE: usize = 50;
 
@@ -186,10 +189,18 @@ async fn removed(context: &Context<'_>, newest: u64, path: &str) -> Result<Optio
     while next > oldest {
         // One more, since what a commit removed shows in the generation before it.
         let page = context.vault.mirror.history(next, PAGE + 1).await?;
+        context.work.check()?;
+        let mut looks = Vec::new();
         for (after, before) in page.iter().zip(page.iter().skip(1)) {
-            context.work.check()?;
-            if after.manifest().changes.removed > 0 && note(before, path).await?.is_some() {
-                return Ok(Some((after.generation(), before.clone())));
+            if after.manifest().changes.removed > 0 {
+                let (generation, before) = (after.generation(), before.clone());
+                looks.push(async move { Ok::<_, Error>(note(&before, path).await?.map(|_| (generation, before))) });
+            }
+        }
+        let mut looked = stream::iter(looks).buffered(PARALLEL);
+        while let Some(found) = looked.try_next().await? {
+            if found.is_some() {
+                return Ok(found);
             }
         }
         if page.len() <= PAGE {

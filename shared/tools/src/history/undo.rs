@@ -320,16 +320,32 @@ impl Undo<'_> {
                     batch.take_from_trash(path, &thrown, None);
                 } else if was.record.blob.is_some() {
                     let there = attachments.get(&was.record.sha256);
-                    let Some(new) = self.attachment(head, path, there, now.as_ref()).await? else {
+                    let Some(new) = self.attachment(head, path.clone(), there, now.as_ref()).await? else {
                         return Ok(Err(format!("it is not text: `atlas export --at {}` has it", before.generation())));
                     };
-                    batch.put(new, now.as_ref());
+                    self.replace(batch, &path, new, now.as_ref()).await?;
                 } else {
-                    batch.put(self.version(path, &was, now.as_ref())?, now.as_ref());
+                    let new = self.version(path.clone(), &was, now.as_ref())?;
+                    self.replace(batch, &path, new, now.as_ref()).await?;
                 }
                 Some((UndoKind::Restored, Some(from)))
             }
         }))
+    }
+
+    /// Puts `new` in the place of `now`. An attachment goes to the trash, since no undo finds its bytes elsewhere.
+    async fn replace(
+        &self,
+        batch: &mut Batch<'_>,
+        path: &VaultPath,
+        new: NewDocument,
+        now: Option<&Found>,
+    ) -> Result<(), Error> {
+        if let Some(now) = now.filter(|now| now.record.blob.is_some()) {
+            batch.keep_in_trash(path, now).await?;
+        }
+        batch.put(new, now);
+        Ok(())
     }
 
     /// The attachment at `there`, for `path`. An earlier generation's bytes may go with it, so those of `head` are taken.

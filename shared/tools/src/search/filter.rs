@@ -24,12 +24,19 @@ impl Filter {
 
     /// Like [`new`](Self::new), for argument or setting `field`.
     pub(crate) fn of(field: &str, text: &str) -> Result<Self, Error> {
-        if let Some(glob) = text.strip_prefix('!') {
-            let (glob, only_folders) = glob.strip_suffix('/').map_or((glob, false), |folder| (folder, true));
-            return Ok(Self::Without { glob: glob_of(field, from_here(glob))?.compile_matcher(), only_folders });
+        let (is_without, glob) = text.strip_prefix('!').map_or((false, text), |glob| (true, glob));
+        // `./` is where `/` is: the root of the vault.
+        let glob = if glob.starts_with("./") { glob.get(1..).unwrap_or(glob) } else { glob };
+        let (glob, only_folders) = glob.strip_suffix('/').map_or((glob, false), |folder| (folder, true));
+        if is_without {
+            return Ok(Self::Without { glob: glob_of(field, glob)?.compile_matcher(), only_folders });
         }
-        let all = if text.ends_with('/') { "**" } else { "" };
-        Ok(Self::Glob(glob_of(field, &format!("{}{all}", from_here(text)))?.compile_matcher()))
+        let inside = match (only_folders, glob.contains('/')) {
+            (false, _) => glob.to_owned(),
+            (true, true) => format!("{glob}/**"),
+            (true, false) => format!("**/{glob}/**"),
+        };
+        Ok(Self::Glob(glob_of(field, &inside)?.compile_matcher()))
     }
 
     /// Whether `path` is searched.
@@ -133,10 +140,13 @@ mod tests {
             ("!log/*", "log/deep/a.md", false),
             ("!log", "logs/a.md", true),
             ("log/", "log/deep/a.md", true),
+            ("log/", "old/log/a.md", true),
             ("log/", "logs/a.md", false),
             ("/log/", "log/a.md", true),
             ("./log/*.md", "log/a.md", true),
             ("./a.md", "a.md", true),
+            ("./*.md", "log/a.md", false),
+            ("!./log", "old/log/a.md", true),
             ("log", "log/a.md", false),
         ] {
             let filter = Filter::new(glob).unwrap();

@@ -67,6 +67,15 @@ pub(super) fn body_start(text: &str) -> usize {
     frontmatter(text).map_or(text_start(text), |frontmatter| frontmatter.body_start)
 }
 
+/// Whether `text` begins with properties of its own, rather than with a rule that another one follows.
+#[must_use]
+pub fn has_properties(text: &str) -> bool {
+    frontmatter(text).is_some_and(|frontmatter| match &frontmatter.properties {
+        Ok(properties) => !properties.is_empty(),
+        Err(_) => text.get(frontmatter.range).is_some_and(|yaml| yaml.contains(':')),
+    })
+}
+
 /// `text` with each of `properties` set: in place where it has one of that name, else below the others. A text without frontmatter gets one.
 ///
 /// # Errors

@@ -159,10 +159,10 @@ fn is_bare(line: &str) -> bool {
 
 /// Whether the line below, with which `below` begins after a break, belongs to the item that begins on `line`.
 fn is_continued(line: &str, below: &str) -> bool {
-    let next = below.get(next_line(below, 0)..).unwrap_or_default();
-    let next = next.get(..line_end(next, 0)).unwrap_or_default();
+    let mut lines = below.get(next_line(below, 0)..).unwrap_or_default().lines();
     let indent = |line: &str| line.len() - unquoted(line).len();
-    !unquoted(line).trim().is_empty() && !unquoted(next).is_empty() && indent(next) > indent(line)
+    let is_blank = |line: &str| unquoted(line).trim().is_empty();
+    !is_blank(line) && lines.find(|next| !is_blank(next)).is_some_and(|next| indent(next) > indent(line))
 }
 
 fn break_length(text: &str) -> usize {

@@ -192,7 +192,10 @@ impl Change<'_> {
         let (Some(items_gone), Some(gone), Some(come)) = (items.get(gone.clone()), old.get(gone), new.get(come)) else {
             return false;
         };
-        if gone.len() == come.len() {
+        // A comment stays with its item: only one item, or one with parts, is still the same if it is changed.
+        let has_parts = |value: &Value| value.is_object() || value.is_array();
+        let is_same = |(old, new): (&Value, &Value)| has_parts(old) && has_parts(new);
+        if gone.len() == come.len() && (gone.len() == 1 || gone.iter().zip(come).all(is_same)) {
             for ((item, old), new) in items_gone.iter().zip(gone).zip(come) {
                 let column = item.hyphen.saturating_sub(1);
                 let column = column - line_start(self.text, column);

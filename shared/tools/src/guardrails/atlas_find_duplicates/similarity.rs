@@ -24,8 +24,8 @@ const SHORT: usize = 2;
 const NAMED: f64 = 0.6;
 /// The similarity of a name whose words are all in the intent, however long that is: by several words, …
 const SEVERAL: f64 = 0.9;
-/// … by one of several words, …
-const ONE_OF: f64 = 0.6;
+/// … by some of several words, …
+const SOME: f64 = 0.45;
 /// … by the only word, where few things have that name, …
 const RARE: f64 = 0.55;
 /// … and by the only word, which may just be a word.
@@ -94,7 +94,7 @@ impl Intent {
         let least = match (others.len(), count, place) {
             (1, _, Some(place)) if is_rare => RARE + EARLY / (place + 1) as f64,
             (1, ..) => PLAIN_WORD,
-            (_, 1, _) => ONE_OF,
+            (all, count, _) if count < all => SOME,
             _ => SEVERAL,
         };
         let score = meant * (least + (1.0 - least) * found);

@@ -64,6 +64,9 @@ fn only_the_value_changes_and_its_comment_stays() {
         assert_eq!(YAML.matches(old).count(), 1, "{old:?}");
         let expected = YAML.replace(old, new);
         assert_eq!(edited(&note(YAML), set(name, value.clone())), note(&expected), "{name} = {value}");
+        let people = "---\npeople:\n  - Ann # leads\n  - Bob # tests\n---\n";
+        let others = edited(people, json!({"op": "merge_properties", "properties": {"people": ["Bob", "Cy"]}}));
+        assert!(!others.contains("leads"), "a comment is of its item: {others}");
         let crlf = |text: &str| text.replace('\n', "\r\n");
         assert_eq!(edited(&crlf(&note(YAML)), set(name, value.clone())), crlf(&note(&expected)), "{name} = {value}");
     }

@@ -93,6 +93,7 @@ fn a_tag_goes_out_of_the_text_with_the_space_before_it() {
         ("a\r\n#gone", "a"),
         ("- #gone\n`#gone`\n", "`#gone`\n"),
         ("Buy milk\n- #gone\n", "Buy milk\n"),
+        ("- a\n- #gone\n\n  b\n", "- a\n-\n\n  b\n"),
         ("> Buy\n> 1. [x] #gone\n> milk\n", "> Buy\n> milk\n"),
         ("a\n\n- #gone\n    - b\n", "a\n\n-\n    - b\n"),
         ("# a #gone\n", "# a\n"),
