@@ -151,7 +151,7 @@ pub async fn publish(mirror: &Mirror, run: &Run, now: Timestamp) -> Result<Publi
     let begun = published.publishing.as_ref().filter(|begun| begun.run == run.run);
     let since = begun.map_or(since, |begun| begun.since);
     let publishing = Publishing { run: run.run.clone(), since, files: totals.files, time: now };
-    Published { publishing: Some(publishing), last: published.last.clone() }.write(mirror).await?;
+    Published { publishing: Some(publishing), ..published }.write(mirror).await?;
     let info = CommitInfo {
         author: AUTHOR.to_owned(),
         caller: None,
@@ -165,7 +165,7 @@ pub async fn publish(mirror: &Mirror, run: &Run, now: Timestamp) -> Result<Publi
     let change = RunChange { mirror, records: &records, plan: &plan, spelled: &totals.spelled, now };
     let committed = match mirror.commit(&info, &change).await {
         Err(error @ (BuildError::Expired { .. } | BuildError::Purged | BuildError::Changed { .. })) => {
-            // Another worker of this run may have published it. First, since another run may be published once the claim has ended.
+            // Before the claim ends, since another run may be published then. Another worker of this run may have published it.
             let current = Published::read(mirror).await?;
             let is_begun = current.publishing.as_ref().is_some_and(|begun| begun.run == run.run);
             if is_begun && matches!(mirror.committed(key(&run.run, since, true)).await, Ok(None)) {

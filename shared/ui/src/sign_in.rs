@@ -80,8 +80,9 @@ async fn by_passphrase(app: &App, headers: &HeaderMap, fields: &Fields, next: &s
     let Some(server) = Server::of(app) else {
         return sign_in(app, StatusCode::FORBIDDEN, next, Some("Nobody signs in with a passphrase here."));
     };
-    let known = cookie::browser(headers);
-    let tried = server.sign_in(fields.text("passphrase"), fields.text("code"), from, known).await;
+    let shown = cookie::browser(headers);
+    let is_known = shown.is_some_and(|shown| server.known_browser(shown).is_some());
+    let tried = server.sign_in(fields.text("passphrase"), fields.text("code"), from, shown).await;
     let waits = |seconds: i64| format!("There were too many tries. Wait {seconds} seconds, then try again.");
     let problem = match tried.map_err(told) {
         Ok(Outcome::SignedIn) => None,
@@ -91,9 +92,7 @@ async fn by_passphrase(app: &App, headers: &HeaderMap, fields: &Fields, next: &s
     };
     match problem {
         Some((status, problem)) => sign_in(app, status, next, Some(&problem)),
-        None => {
-            as_person(app, &server, headers, known.and_then(|shown| server.known_browser(shown)).is_some(), next).await
-        }
+        None => as_person(app, &server, headers, is_known, next).await,
     }
 }
 

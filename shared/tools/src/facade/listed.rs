@@ -1,9 +1,9 @@
 //! The tools of each facade.
 
-use atlas_ops::arguments::VAULT;
 use std::collections::BTreeMap;
 
 use atlas_ops::Entry;
+use atlas_ops::arguments::VAULT;
 
 use super::{Facade, Tool, Toolbox, capabilities, compact, of};
 
