@@ -39,6 +39,17 @@ pub fn decoded(text: &[u8]) -> Cow<'_, str> {
     Cow::Owned(char::decode_utf16(units).map(|character| character.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
 }
 
+/// `text` in UTF-8 if it is in UTF-16 by its byte order mark, else as it is.
+pub fn in_utf8(text: &[u8]) -> Cow<'_, [u8]> {
+    if !is_utf16(text) {
+        return Cow::Borrowed(text);
+    }
+    match decoded(text) {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+    }
+}
+
 /// Cuts text into packed blocks.
 pub(crate) struct TextWriter {
     open: Vec<u8>,

@@ -13,6 +13,8 @@ pub(crate) struct Grammar {
     pub(crate) scopes: &'static [(&'static str, Named)],
     /// Nodes that use a function or type, and the field that names it.
     pub(crate) uses: &'static [(&'static str, &'static str)],
+    /// Where every identifier names a type, but what qualifies it: a kind and a field of it.
+    pub(crate) types: &'static [(&'static str, &'static str)],
     /// Nodes that import, and the field that says what.
     pub(crate) imports: &'static [(&'static str, &'static str)],
     /// Where locals are declared: a kind and a field of it.
@@ -57,14 +59,18 @@ pub(crate) struct Action {
 pub(crate) struct Rules {
     pub(crate) language: Language,
     actions: Vec<Action>,
-    /// Kind of a node and field of its child, 0 for any.
-    locals: HashSet<(u16, u16)>,
+    locals: Places,
+    types: Places,
+    /// The fields of what stands before a name and is none itself.
+    qualifiers: Vec<u16>,
 }
 
 /// Leaves that may name a local.
 const IDENTIFIERS: [&str; 4] = ["identifier", "simple_identifier", "shorthand_property_identifier_pattern", "name"];
 /// Leaves that name a type.
 const TYPES: [&str; 1] = ["type_identifier"];
+/// Fields of what qualifies a name.
+const QUALIFIERS: [&str; 2] = ["object", "qualifier"];
 /// Values that are functions.
 const FUNCTIONS: [&str; 6] =
     ["arrow_function", "function_expression", "function", "generator_function", "func_literal", "lambda"];
@@ -91,19 +97,9 @@ impl Rules {
             action.is_token_tree = kind == "token_tree";
             action.is_function = FUNCTIONS.contains(&kind);
         }
-        let mut locals = HashSet::new();
-        for (kind, field) in grammar.locals {
-            let field = if field.is_empty() { Some(0) } else { language.field_id_for_name(field).map(u16::from) };
-            for id in 0..u16::try_from(kinds).unwrap_or(u16::MAX) {
-                if language.node_kind_is_named(id)
-                    && language.node_kind_for_id(id) == Some(kind)
-                    && let Some(field) = field
-                {
-                    locals.insert((id, field));
-                }
-            }
-        }
-        Self { language, actions, locals }
+        let (locals, types) = (Places::of(&language, grammar.locals), Places::of(&language, grammar.types));
+        let qualifiers = QUALIFIERS.iter().filter_map(|field| language.field_id_for_name(field)).map(u16::from);
+        Self { qualifiers: qualifiers.collect(), language, actions, locals, types }
     }
 
     pub(crate) fn action(&self, kind: u16) -> Action {
@@ -112,7 +108,42 @@ impl Rules {
 
     /// Whether a child of `kind` in `field` declares locals.
     pub(crate) fn declares(&self, kind: u16, field: Option<u16>) -> bool {
-        self.locals.contains(&(kind, 0)) || field.is_some_and(|field| self.locals.contains(&(kind, field)))
+        self.locals.have(kind, field)
+    }
+
+    /// Whether the identifiers in a child of `kind` in `field` name types.
+    pub(crate) fn names_types(&self, kind: u16, field: Option<u16>) -> bool {
+        self.types.have(kind, field)
+    }
+
+    /// Whether what stands in `field` qualifies a name.
+    pub(crate) fn qualifies(&self, field: Option<u16>) -> bool {
+        field.is_some_and(|field| self.qualifiers.contains(&field))
+    }
+}
+
+/// Kinds of nodes with the field of a child, 0 for any.
+struct Places(HashSet<(u16, u16)>);
+
+impl Places {
+    fn of(language: &Language, places: &[(&str, &str)]) -> Self {
+        let mut found = HashSet::new();
+        for (kind, field) in places {
+            let field = if field.is_empty() { Some(0) } else { language.field_id_for_name(field).map(u16::from) };
+            for id in 0..u16::try_from(language.node_kind_count()).unwrap_or(u16::MAX) {
+                if language.node_kind_is_named(id)
+                    && language.node_kind_for_id(id) == Some(kind)
+                    && let Some(field) = field
+                {
+                    found.insert((id, field));
+                }
+            }
+        }
+        Self(found)
+    }
+
+    fn have(&self, kind: u16, field: Option<u16>) -> bool {
+        self.0.contains(&(kind, 0)) || field.is_some_and(|field| self.0.contains(&(kind, field)))
     }
 }
 
@@ -128,7 +159,7 @@ pub(crate) fn unknown(language: &Language, grammar: &Grammar) -> Option<&'static
     };
     let children = |named: Named| if let Named::Child(kinds) = named { kinds } else { &[] };
     let named = || grammar.defines.iter().map(|one| one.2).chain(grammar.scopes.iter().map(|one| one.1));
-    let pairs = || grammar.uses.iter().chain(grammar.imports).chain(grammar.locals);
+    let pairs = || grammar.uses.iter().chain(grammar.imports).chain(grammar.locals).chain(grammar.types);
     let kinds = grammar.defines.iter().map(|one| one.0).chain(grammar.scopes.iter().map(|one| one.0));
     let mut kinds = kinds.chain(pairs().map(|one| one.0)).chain(grammar.bodies.iter().copied());
     let mut all_fields = named().flat_map(fields).chain(pairs().map(|one| one.1).filter(|field| !field.is_empty()));

@@ -41,7 +41,7 @@ rules! {
     Go => tree_sitter_go::LANGUAGE, systems::GO;
     Python => tree_sitter_python::LANGUAGE, scripts::PYTHON;
     TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT, web::TYPESCRIPT;
-    Tsx => tree_sitter_typescript::LANGUAGE_TSX, web::TYPESCRIPT;
+    Tsx => tree_sitter_typescript::LANGUAGE_TSX, web::TSX;
     JavaScript => tree_sitter_javascript::LANGUAGE, web::JAVASCRIPT;
     Java => tree_sitter_java::LANGUAGE, jvm::JAVA;
     C => tree_sitter_c::LANGUAGE, c::C;

@@ -9,12 +9,15 @@ pub(crate) enum Special {
     Members,
     /// Defines a constant.
     Constant,
+    /// Is a word of the language: an element of HTML.
+    Nothing,
 }
 
 /// The effect of a call of `name` by a node of this kind, if it has one.
 pub(crate) fn special(name: &str, kind: &str) -> Option<Special> {
     match name {
         "define" if kind == "function_call_expression" => Some(Special::Constant),
+        _ if kind.starts_with("jsx_") && name.starts_with(|first: char| first.is_lowercase()) => Some(Special::Nothing),
         "require" | "require_relative" | "." | "source" => Some(Special::Import),
         "attr_accessor" | "attr_reader" | "attr_writer" => Some(Special::Members),
         _ => None,

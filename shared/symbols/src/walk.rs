@@ -54,6 +54,8 @@ struct Walk<'t, 'r> {
     uses: BTreeSet<&'t str>,
     /// The depth of the node in which identifiers are declared as locals.
     declaring: Option<usize>,
+    /// The depth of the node in which identifiers name types.
+    typing: Option<usize>,
     /// The begin of the name of a definition, which is no use of itself.
     naming: usize,
     /// The last identifier, and where it ends: within a macro of Rust it is a call if brackets follow.
@@ -69,6 +71,7 @@ impl<'t, 'r> Walk<'t, 'r> {
             code: Code::default(),
             uses: BTreeSet::new(),
             declaring: None,
+            typing: None,
             naming: usize::MAX,
             before: None,
         }
@@ -101,18 +104,20 @@ impl<'t, 'r> Walk<'t, 'r> {
     /// Looks at a node; whether to look at what is in it.
     fn visit(&mut self, node: Node<'_>, depth: usize, parent: u16, field: Option<u16>) -> bool {
         self.close(depth);
-        if self.declaring.is_some_and(|declaring| depth <= declaring) {
-            self.declaring = None;
-        }
-        if self.declaring.is_none() && self.rules.declares(parent, field) {
-            self.declaring = Some(depth);
+        for (place, is_here) in [
+            (&mut self.declaring, self.rules.declares(parent, field)),
+            (&mut self.typing, self.rules.names_types(parent, field)),
+        ] {
+            if place.is_none_or(|place| depth <= place) {
+                *place = is_here.then_some(depth);
+            }
         }
         let action = self.rules.action(node.kind_id());
         if action.is_comment {
             return false;
         }
         if node.child_count() == 0 {
-            self.leaf(node, action);
+            self.leaf(node, action, field);
         }
         if action.is_token_tree
             && let Some((name, at)) = self.before.take()
@@ -146,7 +151,7 @@ impl<'t, 'r> Walk<'t, 'r> {
         true
     }
 
-    fn leaf(&mut self, node: Node<'_>, action: Action) {
+    fn leaf(&mut self, node: Node<'_>, action: Action, field: Option<u16>) {
         let token = text(node, self.source);
         if token.is_empty() {
             return;
@@ -157,7 +162,8 @@ impl<'t, 'r> Walk<'t, 'r> {
             }
             self.before = Some((token, node.end_byte()));
         }
-        if action.is_type_name && node.start_byte() != self.naming {
+        let is_type = action.is_identifier && self.typing.is_some() && !self.rules.qualifies(field);
+        if (action.is_type_name || is_type) && node.start_byte() != self.naming {
             self.add_use(token);
         }
         self.scopes.token(node.start_byte(), token, action.is_identifier);
@@ -196,6 +202,7 @@ impl<'t, 'r> Walk<'t, 'r> {
                     self.add_import(text(*import, self.source));
                 }
             }
+            Special::Nothing => {}
             Special::Constant => {
                 let text = arguments.first().and_then(|first| first.named_child(0)).and_then(last);
                 if let Some(name) = text.filter(|name| name.kind().contains("string")) {

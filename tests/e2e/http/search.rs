@@ -267,6 +267,19 @@ async fn it_finds_what_ripgrep_finds() {
     }
 }
 
+#[tokio::test]
+async fn a_text_in_utf16_is_shown_decoded() {
+    let wide = "\u{feff}Meeting\r\nBudget approved\r\nNext: Ω\r\n".encode_utf16().flat_map(u16::to_le_bytes);
+    let vault = VaultBuilder::new().file("wide.md", &wide.collect::<Vec<_>>());
+    let folder = Searched::of(vault.root()).await;
+    let asked = json!({ "query": "Budget approved", "mode": "literal", "context_lines": 1 });
+    let found = folder.client.post("/search", asked).await.json();
+    let line = &found["results"][0];
+    assert_eq!((&line["before"], &line["after"]), (&json!(["Meeting\r"]), &json!(["Next: Ω\r"])), "{found:#}");
+    let note = folder.client.get("/notes?path=wide.md").await.json();
+    assert_eq!((&note["content"], &note["lossy"]), (&json!("Meeting\r\nBudget approved\r\nNext: Ω\r\n"), &json!(true)));
+}
+
 /// Words, phrases and patterns, drawn from a folder.
 fn drawn(root: &Path) -> Vec<(&'static str, String)> {
     let mut queries = Vec::new();

@@ -56,6 +56,39 @@ async fn definitions_are_found_by_their_names_and_copies_by_their_shape() {
     assert_eq!((&candidates(&member)[0]["symbol"], &candidates(&member)[0]["line"]), (&json!("member"), &json!(11)));
 }
 
+/// A test, a route and a page use a function without being a definition, or by words that only their language has.
+#[tokio::test]
+async fn a_pack_has_what_uses_a_name_outside_of_definitions() {
+    let mut files: BTreeMap<String, String> = [
+        ("pay.js", "export function chargeCard(a) { return a; }\n"),
+        ("pay.test.js", "test(\"charges\", () => {\n  expect(chargeCard(1)).toBe(1);\n});\n"),
+        ("route.js", "router.post(\"/c\", (req, res) => { res.send(chargeCard(req.body)); });\n"),
+        ("button.tsx", "export const PrimaryButton = () => { return 1; };\n"),
+        ("screen.tsx", "export function Screen() { return <PrimaryButton a=\"x\"/>; }\n"),
+        ("money.py", "class Money:\n    pass\n"),
+        ("euro.py", "class Euro(Money):\n    pass\n"),
+        ("price.py", "def price(of: Money | None):\n    return of\n"),
+    ]
+    .map(|(path, text)| (path.to_owned(), text.to_owned()))
+    .into();
+    files.extend(
+        (1..10).map(|n| (format!("z{n}.js"), "// chargeCard, charge a card, a primary button, money\n".to_owned())),
+    );
+    let world = World::of_code(&[files], &json!({}), caller(&[]), 1).await;
+    for (task, users) in [
+        ("change `chargeCard`", ["pay.test.js", "route.js"].as_slice()),
+        ("change `PrimaryButton`", &["screen.tsx"]),
+        ("change `Money`", &["euro.py", "price.py"]),
+    ] {
+        let pack = world.ok("atlas_pack", json!({ "task": task, "budget": 2_200 })).await;
+        for path in users {
+            let file = pack["files"].as_array().unwrap().iter().find(|file| file["path"] == *path);
+            let reason = file.map(|file| file["reason"].as_str().unwrap());
+            assert!(reason.is_some_and(|reason| reason.contains("uses ")), "{path}: {pack:#}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_pack_follows_the_graph_and_leaves_out_what_has_nothing_to_do_with_it() {
     let world = world(&json!({})).await;

@@ -121,6 +121,14 @@ impl Symbols {
         all.filter(|place| index.shows(place.document()))
     }
 
+    /// The documents that use this name outside of all definitions, and that the caller sees.
+    pub fn using_files<'s>(&'s self, index: &'s Index, name: &'s str) -> impl Iterator<Item = DocumentRef> {
+        let all = self.tables().flat_map(move |(segment, table)| {
+            table.using_files(name).map(move |document| DocumentRef { segment, document })
+        });
+        all.filter(|document| index.shows(*document))
+    }
+
     /// The definitions that have one of these shapes, in documents that the caller sees.
     pub fn shaped<'s>(&'s self, index: &'s Index, shapes: &'s [u64]) -> impl Iterator<Item = SymbolRef<'s>> {
         let all = self

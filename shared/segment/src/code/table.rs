@@ -18,9 +18,10 @@ pub struct CodeTable {
     documents: Vec<u32>,
     files: Vec<Held>,
     definitions: Vec<DefinitionForm>,
-    /// Definitions by the rank of their name, and users by that of what they use.
+    /// Definitions by the rank of their name, and users by that of what they use; files that use it outside of definitions likewise, by their place.
     by_name: Vec<(u32, u32)>,
     by_use: Vec<(u32, u32)>,
+    by_file_use: Vec<(u32, u32)>,
 }
 
 #[derive(Debug)]
@@ -92,12 +93,14 @@ impl CodeTable {
             definitions: Vec::new(),
             by_name: Vec::new(),
             by_use: Vec::new(),
+            by_file_use: Vec::new(),
         };
         for file in files {
             table.add(file).ok_or_else(damage)?;
         }
         table.by_name.sort_unstable();
         table.by_use.sort_unstable();
+        table.by_file_use.sort_unstable();
         Ok(table)
     }
 
@@ -118,7 +121,9 @@ impl CodeTable {
             self.definitions.push(definition);
         }
         let definitions = first..u32::try_from(self.definitions.len()).ok()?;
-        self.files.push(Held { definitions, uses: ranks(file.uses)?, imports: file.imports });
+        let (at, uses) = (u32::try_from(self.files.len()).ok()?, ranks(file.uses)?);
+        self.by_file_use.extend(uses.iter().map(|rank| (*rank, at)));
+        self.files.push(Held { definitions, uses, imports: file.imports });
         Some(())
     }
 
@@ -133,7 +138,11 @@ impl CodeTable {
             size_of::<Held>() + 4 * file.uses.len() + imports
         };
         let files: usize = self.files.iter().map(of).sum();
-        names + definitions + files + 4 * self.documents.len() + 8 * (self.by_name.len() + self.by_use.len())
+        names
+            + definitions
+            + files
+            + 4 * self.documents.len()
+            + 8 * (self.by_name.len() + self.by_use.len() + self.by_file_use.len())
     }
 
     fn name(&self, rank: u32) -> &str {
@@ -196,6 +205,12 @@ impl CodeTable {
     /// The definitions that use this name.
     pub fn users(&self, name: &str) -> impl Iterator<Item = Defined<'_>> {
         self.rank(name).into_iter().flat_map(|rank| of(&self.by_use, rank)).filter_map(|number| self.get(number))
+    }
+
+    /// The documents that use this name outside of all definitions: tests, routes, scripts.
+    pub fn using_files(&self, name: &str) -> impl Iterator<Item = u32> {
+        let files = self.rank(name).into_iter().flat_map(|rank| of(&self.by_file_use, rank));
+        files.filter_map(|at| self.documents.get(at as usize).copied())
     }
 
     /// The names that a definition uses.

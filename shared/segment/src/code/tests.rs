@@ -72,6 +72,11 @@ proptest! {
             let expected: Vec<&str> = all.iter().filter(|(_, one)| one.uses.iter().any(|used| used == name)).map(|(_, one)| one.name.as_str()).collect();
             prop_assert_eq!(table.users(name).map(|one| one.name).collect::<Vec<_>>(), expected);
         }
+        for name in ["a", "bc", "none"] {
+            let uses = |code: &&Code| code.uses.iter().any(|used| used == name);
+            let expected: Vec<u32> = (0..).zip(&files).filter(|(_, code)| code.as_ref().is_some_and(|code| uses(&code))).map(|(document, _)| document).collect();
+            prop_assert_eq!(table.using_files(name).collect::<Vec<_>>(), expected);
+        }
         let count: usize = table.defined_names().map(|(_, count)| count).sum();
         prop_assert_eq!(count, all.len());
         let shapes: Vec<u64> = all.iter().map(|(_, one)| one.shape).take(1).collect();

@@ -20,6 +20,7 @@ pub(crate) const C: Grammar = Grammar {
     ],
     scopes: &[],
     uses: &[("call_expression", "function")],
+    types: &[],
     imports: &[("preproc_include", "path")],
     locals: &[("parameter_declaration", "declarator"), ("declaration", "declarator")],
     bodies: &[],
@@ -44,6 +45,7 @@ pub(crate) const CPP: Grammar = Grammar {
     ],
     scopes: &[],
     uses: &[("call_expression", "function"), ("new_expression", "type")],
+    types: &[],
     imports: &[("preproc_include", "path"), ("using_declaration", "")],
     locals: &[
         ("parameter_declaration", "declarator"),

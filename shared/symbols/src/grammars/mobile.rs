@@ -18,6 +18,7 @@ pub(crate) const KOTLIN: Grammar = Grammar {
     ],
     scopes: &[],
     uses: &[("call_expression", ""), ("constructor_invocation", ""), ("user_type", "")],
+    types: &[],
     imports: &[("import", "")],
     locals: &[("parameter", ""), ("variable_declaration", ""), ("lambda_parameters", "")],
     bodies: &["function_body", "class_body", "enum_class_body"],
@@ -39,6 +40,7 @@ pub(crate) const SWIFT: Grammar = Grammar {
     ],
     scopes: &[],
     uses: &[("call_expression", ""), ("user_type", "")],
+    types: &[],
     imports: &[("import_declaration", "")],
     locals: &[
         ("parameter", "name"),

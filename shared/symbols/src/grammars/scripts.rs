@@ -14,6 +14,7 @@ pub(crate) const PYTHON: Grammar = Grammar {
     ],
     scopes: &[],
     uses: &[("call", "function"), ("decorator", "")],
+    types: &[("type", ""), ("class_definition", "superclasses"), ("except_clause", "value")],
     imports: &[("import_statement", "name"), ("import_from_statement", "module_name")],
     locals: &[
         ("parameters", ""),
@@ -38,6 +39,7 @@ pub(crate) const RUBY: Grammar = Grammar {
     ],
     scopes: &[],
     uses: &[("call", "method"), ("superclass", "")],
+    types: &[],
     imports: &[],
     locals: &[
         ("method_parameters", ""),
@@ -54,6 +56,7 @@ pub(crate) const SHELL: Grammar = Grammar {
     defines: &[("function_definition", Function, Field("name"))],
     scopes: &[],
     uses: &[("command", "name")],
+    types: &[],
     imports: &[],
     locals: &[],
     bodies: &[],

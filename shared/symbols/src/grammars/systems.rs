@@ -24,6 +24,7 @@ pub(crate) const RUST: Grammar = Grammar {
     ],
     scopes: &[("impl_item", Field("type"))],
     uses: &[("call_expression", "function"), ("macro_invocation", "macro"), ("struct_expression", "name")],
+    types: &[],
     imports: &[("use_declaration", "argument"), ("extern_crate_declaration", "name")],
     locals: &[
         ("parameter", "pattern"),
@@ -50,6 +51,7 @@ pub(crate) const GO: Grammar = Grammar {
     ],
     scopes: &[],
     uses: &[("call_expression", "function")],
+    types: &[],
     imports: &[("import_spec", "path")],
     locals: &[
         ("parameter_declaration", "name"),

@@ -26,7 +26,15 @@ pub(crate) const JAVASCRIPT: Grammar = Grammar {
         ("pair", Function, Value("key", "value")),
     ],
     scopes: &[],
-    uses: &[("call_expression", "function"), ("new_expression", "constructor"), ("class_heritage", "")],
+    uses: &[
+        ("call_expression", "function"),
+        ("new_expression", "constructor"),
+        ("class_heritage", ""),
+        ("jsx_opening_element", "name"),
+        ("jsx_self_closing_element", "name"),
+        ("decorator", ""),
+    ],
+    types: &[],
     imports: &[("import_statement", "source"), ("export_statement", "source")],
     locals: SCRIPT_LOCALS,
     bodies: &[],
@@ -57,10 +65,28 @@ pub(crate) const TYPESCRIPT: Grammar = Grammar {
         ("pair", Function, Value("key", "value")),
     ],
     scopes: &[],
-    uses: &[("call_expression", "function"), ("new_expression", "constructor"), ("extends_clause", "value")],
+    uses: &[
+        ("call_expression", "function"),
+        ("new_expression", "constructor"),
+        ("extends_clause", "value"),
+        ("decorator", ""),
+    ],
+    types: &[],
     imports: &[("import_statement", "source"), ("export_statement", "source")],
     locals: SCRIPT_LOCALS,
     bodies: &[],
+};
+
+pub(crate) const TSX: Grammar = Grammar {
+    uses: &[
+        ("call_expression", "function"),
+        ("new_expression", "constructor"),
+        ("extends_clause", "value"),
+        ("decorator", ""),
+        ("jsx_opening_element", "name"),
+        ("jsx_self_closing_element", "name"),
+    ],
+    ..TYPESCRIPT
 };
 
 pub(crate) const PHP: Grammar = Grammar {
@@ -84,9 +110,8 @@ pub(crate) const PHP: Grammar = Grammar {
         ("nullsafe_member_call_expression", "name"),
         ("scoped_call_expression", "name"),
         ("object_creation_expression", ""),
-        ("named_type", ""),
-        ("base_clause", ""),
     ],
+    types: &[("named_type", ""), ("base_clause", ""), ("class_interface_clause", ""), ("attribute", "")],
     imports: &[("namespace_use_clause", "")],
     locals: &[
         ("simple_parameter", "name"),

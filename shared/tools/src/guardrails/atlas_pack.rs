@@ -165,7 +165,7 @@ async fn pack(
         };
         let is_whole = text.chars().count() <= WHOLE_CHARS && left.fits(&text);
         let most = left.at_most((budget / GRAPH_SHARE).max(WHOLE_CHARS));
-        let content = if is_whole { text.to_string() } else { lines::excerpt(&text, &file.lines, most) };
+        let content = if is_whole { text.to_string() } else { lines::excerpt(&text, &file.wanted(&text), most) };
         if content.is_empty() {
             continue;
         }

@@ -1,5 +1,6 @@
 //! `read_note`: one note's text and properties.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use atlas_ops::pipeline::response_limit::AROUND_TEXT;
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::read::view::View;
 use atlas_ops::write::writable::text_of;
+use atlas_segment::text::in_utf8;
 use atlas_segment::{Kind, Record};
 use atlas_vault::VaultPath;
 use jiff::Timestamp;
@@ -87,7 +89,7 @@ pub struct Output {
     /// The start of the next page, to be passed with `generation`; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_offset: Option<u64>,
-    /// True if the note is not UTF-8: invalid bytes are shown as U+FFFD.
+    /// True if the note is not UTF-8: it is shown decoded from UTF-16, or with U+FFFD for invalid bytes.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     lossy: bool,
 }
@@ -148,13 +150,17 @@ impl Parts {
 
     /// Like [`of`](Self::of), with text from this range only.
     fn within(self, range: Range<usize>, found: Found, limits: &Limits, taken: usize) -> Result<Output, Error> {
+        let text = in_utf8(&found.text);
+        // Only all of a text in UTF-16 is ever asked for: an anchor is one of a text in UTF-8.
+        let is_decoded = matches!(text, Cow::Owned(_));
+        let range = if is_decoded { 0..text.len() } else { range };
         let frontmatter = self.frontmatter.then(|| {
-            let frontmatter = atlas_vault::frontmatter::of(&String::from_utf8_lossy(&found.text));
+            let frontmatter = atlas_vault::frontmatter::of(&String::from_utf8_lossy(&text));
             frontmatter.and_then(|frontmatter| frontmatter.properties.ok())
         });
         let json_bytes = room(limits, frontmatter.as_ref().and_then(Option::as_ref)).saturating_sub(taken);
         let page = match self.content {
-            true => Some(page(found.text.get(range).unwrap_or_default(), self.offset, limits.max_bytes, json_bytes)?),
+            true => Some(page(text.get(range).unwrap_or_default(), self.offset, limits.max_bytes, json_bytes)?),
             false => None,
         };
         let sha256 = found.sha256();
@@ -170,7 +176,7 @@ impl Parts {
             rendered: None,
             queries: Vec::new(),
             next_offset: page.as_ref().and_then(|page| page.next),
-            lossy: page.as_ref().is_some_and(|page| page.lossy),
+            lossy: page.as_ref().is_some_and(|page| page.lossy || is_decoded),
             content: page.map(|page| page.content),
         })
     }
@@ -303,7 +309,7 @@ fn page(text: &[u8], offset: u64, limit: usize, json_bytes: usize) -> Result<Pag
     let content = String::from_utf8_lossy(bytes);
     Ok(Page {
         next: (bytes.len() < rest.len()).then_some(offset + bytes.len() as u64),
-        lossy: matches!(content, std::borrow::Cow::Owned(_)),
+        lossy: matches!(content, Cow::Owned(_)),
         content: content.into_owned(),
     })
 }

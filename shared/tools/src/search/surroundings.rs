@@ -1,10 +1,12 @@
 //! Additions to found lines: neighbouring lines, and page numbers.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use atlas_ops::error::Error;
 use atlas_ops::read::excerpt::{TextLines, cut_at};
 use atlas_ops::read::index::{DocumentRef, Index};
+use atlas_segment::text::in_utf8;
 use atlas_vault::pages;
 use bytes::Bytes;
 
@@ -25,6 +27,8 @@ pub(crate) async fn add_context(
     let mut several = documents.to_vec();
     several.dedup();
     let texts = index.texts(&several).await?;
+    // Lines are those of the decoded text, in which they were found.
+    let texts: Vec<Cow<'_, [u8]>> = texts.iter().map(|text| in_utf8(text)).collect();
     let mut texts = several.iter().zip(&texts).map(|(document, text)| (document, TextLines::new(text)));
     let mut current = texts.next();
     for (line, document) in lines.iter_mut().zip(documents) {

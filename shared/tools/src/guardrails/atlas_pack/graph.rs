@@ -7,6 +7,7 @@ use atlas_ops::read::code::{SymbolRef, Symbols};
 use atlas_ops::read::index::{DocumentRef, Index};
 use atlas_segment::code::SymbolKind;
 
+use crate::guardrails::atlas_pack::lines;
 use crate::guardrails::atlas_pack::named::{PLAIN, named};
 
 /// A word that many symbols are called is no name of one.
@@ -39,7 +40,9 @@ pub(super) struct RelatedFile {
     pub(super) path: String,
     worth: f32,
     /// Its lines that are wanted, from 0, each with what it is worth.
-    pub(super) lines: Vec<((u32, u32), f32)>,
+    lines: Vec<((u32, u32), f32)>,
+    /// Names whose lines are wanted, likewise.
+    names: Vec<(String, f32)>,
     reasons: BTreeMap<&'static str, Vec<String>>,
 }
 
@@ -47,6 +50,15 @@ pub(super) struct RelatedFile {
 const MAX_TOLD: usize = 6;
 
 impl RelatedFile {
+    /// The lines of its text that are wanted, as [`lines`](Self::lines).
+    pub(super) fn wanted(&self, text: &str) -> Vec<((u32, u32), f32)> {
+        let mut wanted = self.lines.clone();
+        for (name, worth) in &self.names {
+            wanted.extend(lines::naming(text, name).into_iter().map(|lines| (lines, *worth)));
+        }
+        wanted
+    }
+
     /// Why it is taken.
     pub(super) fn reason(&self) -> String {
         let parts = self.reasons.iter().map(|(verb, names)| {
@@ -64,23 +76,27 @@ struct Files<'i> {
 }
 
 impl Files<'_> {
-    /// Adds lines of a document; `verb` begins with a digit, by which reasons are in order.
+    /// Adds lines of a document, or all that have `name`; `verb` begins with a digit, by which reasons are in order.
     fn add(
         &mut self,
         document: DocumentRef,
-        lines: (u32, u32),
+        lines: Option<(u32, u32)>,
         worth: f32,
         verb: &'static str,
         name: &str,
     ) -> Result<(), Error> {
         if !self.files.contains_key(&document) {
             let path = self.index.path(document)?;
-            let found = RelatedFile { document, path, worth, lines: Vec::new(), reasons: BTreeMap::new() };
+            let found =
+                RelatedFile { document, path, worth, lines: Vec::new(), names: Vec::new(), reasons: BTreeMap::new() };
             self.files.insert(document, found);
         }
         let Some(file) = self.files.get_mut(&document) else { return Ok(()) };
         file.worth = f32::max(file.worth, worth);
-        file.lines.push((lines, worth));
+        match lines {
+            Some(lines) => file.lines.push((lines, worth)),
+            None => file.names.push((name.to_owned(), worth)),
+        }
         let names = file.reasons.entry(verb).or_default();
         if !names.iter().any(|known| known == name) {
             names.push(name.to_owned());
@@ -98,15 +114,21 @@ pub(super) fn found(index: &Index, symbols: &Symbols, task: &str) -> Result<Vec<
     let roots = roots(index, symbols, task);
     let mut seen: HashSet<(usize, u32)> = roots.iter().map(|(place, _)| place.key()).collect();
     for (place, worth) in &roots {
-        files.add(place.document(), place.defined.lines, *worth, "0defines", place.defined.name)?;
+        files.add(place.document(), Some(place.defined.lines), *worth, "0defines", place.defined.name)?;
     }
     for (root, worth) in &roots {
         let name = root.defined.name;
         if symbols.named(index, name).take(MAX_PLAIN + 1).count() <= MAX_PLAIN {
             let mut users: Vec<SymbolRef<'_>> = symbols.users(index, name).take(MAX_USED).collect();
-            users.sort_by_cached_key(|user| (distance(index, root, user), user.key()));
+            users.sort_by_cached_key(|user| (distance(index, root, user.document()), user.key()));
             for user in users.into_iter().filter(|user| seen.insert(user.key())).take(MAX_USERS) {
-                files.add(user.document(), user.defined.lines, worth * USER, "1uses", name)?;
+                files.add(user.document(), Some(user.defined.lines), worth * USER, "1uses", name)?;
+            }
+            let using = symbols.using_files(index, name).filter(|file| *file != root.document());
+            let mut using: Vec<DocumentRef> = using.take(MAX_USED).collect();
+            using.sort_by_cached_key(|file| (distance(index, root, *file), *file));
+            for file in using.into_iter().take(MAX_USERS) {
+                files.add(file, None, worth * USER, "1uses", name)?;
             }
         }
         let mut used = Vec::new();
@@ -117,9 +139,15 @@ pub(super) fn found(index: &Index, symbols: &Symbols, task: &str) -> Result<Vec<
                 used.extend(meant);
             }
         }
-        used.sort_by_cached_key(|used| (distance(index, root, used), used.key()));
+        used.sort_by_cached_key(|used| (distance(index, root, used.document()), used.key()));
         for used in used.into_iter().filter(|used| seen.insert(used.key())).take(MAX_USERS) {
-            files.add(used.document(), used.defined.lines, worth * USED, "2has what is used:", used.defined.name)?;
+            files.add(
+                used.document(),
+                Some(used.defined.lines),
+                worth * USED,
+                "2has what is used:",
+                used.defined.name,
+            )?;
         }
     }
     importers(symbols, &mut files, &roots)?;
@@ -176,15 +204,15 @@ fn rank(place: &SymbolRef<'_>) -> u8 {
 }
 
 /// How far a place is from another: in the same file, in the same folder, or elsewhere.
-fn distance(index: &Index, from: &SymbolRef<'_>, to: &SymbolRef<'_>) -> u8 {
-    if from.document() == to.document() {
+fn distance(index: &Index, from: &SymbolRef<'_>, to: DocumentRef) -> u8 {
+    if from.document() == to {
         return 0;
     }
-    let folder = |place: &SymbolRef<'_>| {
-        let path = index.path(place.document()).unwrap_or_default();
+    let folder = |document: DocumentRef| {
+        let path = index.path(document).unwrap_or_default();
         path.rsplit_once('/').map(|(folder, _)| folder.to_owned())
     };
-    if folder(from) == folder(to) { 1 } else { 2 }
+    if folder(from.document()) == folder(to) { 1 } else { 2 }
 }
 
 /// Adds the files that import one of those that define what is named, if they do not use it.
@@ -206,7 +234,7 @@ fn importers(symbols: &Symbols, files: &mut Files<'_>, roots: &[(SymbolRef<'_>, 
             if *count < MAX_IMPORTERS && file.imports.iter().any(|import| imports(import, module)) {
                 *count += 1;
                 let name = module.last().map(String::as_str).unwrap_or_default();
-                files.add(document, (0, HEAD_LINES), worth * IMPORTER, "3imports", name)?;
+                files.add(document, Some((0, HEAD_LINES)), worth * IMPORTER, "3imports", name)?;
             }
         }
     }

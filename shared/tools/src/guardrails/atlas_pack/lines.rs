@@ -7,6 +7,9 @@ use crate::guardrails::atlas_pack::room::Room;
 const MAX_ABOVE: usize = 40;
 /// They have at most this share of the room, so that the definition has the rest.
 const ABOVE_SHARE: usize = 3;
+/// Most lines that have a name, and the lines before and after each.
+const MAX_NAMING: usize = 8;
+const AROUND: u32 = 3;
 /// Most characters of a line that is too long to be taken whole.
 const LONG_LINE: usize = 1_500;
 
@@ -67,6 +70,19 @@ pub(super) fn excerpt(text: &str, lines: &[((u32, u32), f32)], room: Room) -> St
         before = taken;
     }
     excerpt
+}
+
+/// The lines that have `name` as a word, the first few, each with what stands around it, from 0.
+pub(super) fn naming(text: &str, name: &str) -> Vec<(u32, u32)> {
+    let is_part = |one: char| one.is_alphanumeric() || one == '_';
+    let has_name = |line: &str| {
+        line.match_indices(name).any(|(at, _)| {
+            let (before, after) = (line.get(..at).unwrap_or_default(), line.get(at + name.len()..).unwrap_or_default());
+            !before.ends_with(is_part) && !after.starts_with(is_part)
+        })
+    };
+    let lines = (0_u32..).zip(text.lines()).filter(|(_, line)| has_name(line)).take(MAX_NAMING);
+    lines.map(|(line, _)| (line.saturating_sub(AROUND), line + AROUND)).collect()
 }
 
 /// The first of the lines above `line` that are comments or attributes of what stands there.
