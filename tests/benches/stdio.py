@@ -94,26 +94,29 @@ def peers(atlas, root, work):
             yield Peer(name, [program, *options, str(own)], os.environ | {"HOME": str(home)}, *calls)
 
 
-def bare(folder, files):
-    """Milliseconds of a program that writes files of so many bytes, each synced, and put in its place when it is whole."""
+def bare(folder, files, copies=()):
+    """Milliseconds of a program that writes files of so many bytes, each put in its place when it is whole, and synced if it is no copy."""
     begun = time.perf_counter()
-    for at, size in enumerate(files):
+    for at, size in enumerate([*files, *copies]):
+        is_synced = at < len(files)
         with open(folder / "new", "wb") as file:
             file.write(bytes(size))
             file.flush()
-            os.fsync(file.fileno())
+            if is_synced:
+                os.fsync(file.fileno())
         os.rename(folder / "new", folder / str(at))
-        directory = os.open(folder, os.O_RDONLY)
-        os.fsync(directory)
-        os.close(directory)
+        if is_synced:
+            directory = os.open(folder, os.O_RDONLY)
+            os.fsync(directory)
+            os.close(directory)
     return (time.perf_counter() - begun) * 1e3
 
 
 def files_of_writes(store):
-    """For each of the last writes the bytes of the files that it made: a segment, a manifest, and a copy of that as the newest."""
+    """For each of the last writes the bytes of the files that it made: a segment and a manifest, and a copy of that as the newest."""
     newest = lambda kind: sorted(store.glob(f"vaults/*/{kind}/*"), key=lambda path: path.stat().st_mtime_ns)[-CALLS // 2 :]
     sizes = [[path.stat().st_size for path in newest(kind)] for kind in ("segments", "manifests")]
-    return [(segment, manifest, manifest) for segment, manifest in zip(*sizes)]
+    return [((segment, manifest), (manifest,)) for segment, manifest in zip(*sizes)]
 
 
 def measured(peer, notes, new):
@@ -167,7 +170,7 @@ def rows(row, atlas, source, vault):
             if own:
                 store = subprocess.run([atlas, "where", str(root), "--only", "store"], env=peer.environment, check=True, capture_output=True, text=True)
                 store = pathlib.Path(urllib.parse.unquote(store.stdout.strip().removeprefix("file://")))
-                same = statistics.median(bare(work / "bare", files) for files in files_of_writes(store))
+                same = statistics.median(bare(work / "bare", *files) for files in files_of_writes(store))
                 ratio = times["write"] / same
                 result += f", {ratio:.2f} times one that writes and syncs the same files ({same:.2f} ms)"
             yield row(what + "a note written", vault, result, f"{WRITE} times the same files" if own else "", held(own and ratio <= WRITE))

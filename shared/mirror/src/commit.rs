@@ -353,7 +353,7 @@ impl Mirror {
         if self.known_head().is_some_and(|head| head.generation() > generation) {
             return;
         }
-        let error = match timeout(HINT_TIME, self.store.put(&self.shared.keys.latest(), bytes)).await {
+        let error = match timeout(HINT_TIME, self.store.put_copy(&self.shared.keys.latest(), bytes)).await {
             Ok(Ok(())) => return,
             Ok(Err(error)) => error.to_string(),
             Err(_) => "no answer in time".to_owned(),

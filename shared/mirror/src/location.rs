@@ -57,7 +57,8 @@ fn folder(path: &str) -> Result<Store, String> {
     let path = Path::new(&path);
     std::fs::create_dir_all(path).map_err(|error| format!("{name} cannot be made: {error}"))?;
     let folder = LocalFileSystem::new_with_prefix(path).map_err(|error| format!("{name} cannot be opened: {error}"))?;
-    store(Arc::new(folder.with_fsync(true)), "", &name)
+    let store = store(Arc::new(folder.clone().with_fsync(true)), "", &name)?;
+    Ok(store.with_hasty(Arc::new(folder)))
 }
 
 fn in_bucket(place: &str, url: &str, variables: &Variables) -> Result<Store, String> {

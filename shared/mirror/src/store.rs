@@ -53,6 +53,8 @@ impl Default for StoreOptions {
 #[derive(Clone, Debug)]
 pub struct Store {
     inner: Arc<dyn ObjectStore>,
+    /// The same without the wait for the disk, for an object that may be lost.
+    hasty: Option<Arc<dyn ObjectStore>>,
     /// Makes URLs to objects, if the store can.
     signer: Option<Arc<dyn Signer>>,
     name: Arc<str>,
@@ -80,7 +82,13 @@ impl Store {
             path_of(prefix)?;
         }
         let name = inner.to_string().into();
-        Ok(Self { name, inner, signer: None, prefix: prefix.into(), options, counters: Arc::default() })
+        Ok(Self { name, inner, hasty: None, signer: None, prefix: prefix.into(), options, counters: Arc::default() })
+    }
+
+    /// The same store, with a handle on it that does not wait until what it writes is on the disk.
+    #[must_use]
+    pub(crate) fn with_hasty(self, hasty: Arc<dyn ObjectStore>) -> Self {
+        Self { hasty: Some(hasty), ..self }
     }
 
     /// The same store, with a signer that makes URLs to its objects.
@@ -211,7 +219,13 @@ impl Store {
     /// Writes `bytes` at `key`, over any object: for keys to which all writers write the same, or where the last may
     /// win. Repeated until it has certainly happened.
     pub(crate) async fn put(&self, key: &Path, bytes: &Bytes) -> Result<(), MirrorError> {
-        let write = || self.write_once(key, bytes, PutMode::Overwrite);
+        let write = || self.write_once(&self.inner, key, bytes, PutMode::Overwrite);
+        self.retry(write).await.map_err(|failure| failure.into_error("write", key))
+    }
+
+    /// As [`put`](Self::put), for a copy of what is in another object: it may be lost when the machine stops.
+    pub(crate) async fn put_copy(&self, key: &Path, bytes: &Bytes) -> Result<(), MirrorError> {
+        let write = || self.write_once(self.hasty.as_ref().unwrap_or(&self.inner), key, bytes, PutMode::Overwrite);
         self.retry(write).await.map_err(|failure| failure.into_error("write", key))
     }
 
@@ -239,7 +253,7 @@ impl Store {
 
     /// Writes `bytes` at `key` if no object exists. Only one try: the caller decides what a failure means.
     pub(crate) async fn create(&self, key: &Path, bytes: &Bytes) -> Result<(), Failure> {
-        self.write_once(key, bytes, PutMode::Create).await
+        self.write_once(&self.inner, key, bytes, PutMode::Create).await
     }
 
     /// Deletes the object at `key`, if there is one.
@@ -315,11 +329,17 @@ impl Store {
         }
     }
 
-    async fn write_once(&self, key: &Path, bytes: &Bytes, mode: PutMode) -> Result<(), Failure> {
+    async fn write_once(
+        &self,
+        store: &Arc<dyn ObjectStore>,
+        key: &Path,
+        bytes: &Bytes,
+        mode: PutMode,
+    ) -> Result<(), Failure> {
         let size = bytes.len() as u64;
         let options = PutOptions { mode, ..PutOptions::default() };
         let write =
-            async { Ok(self.inner.put_opts(key, PutPayload::from_bytes(bytes.clone()), options).await.map(|_| ())?) };
+            async { Ok(store.put_opts(key, PutPayload::from_bytes(bytes.clone()), options).await.map(|_| ())?) };
         self.request(self.time_for(size), size, write).await
     }
 
