@@ -16,7 +16,11 @@ owner=${BASH_REMATCH[1]}
 here=${GITHUB_REPOSITORY:-$owner/${BASH_REMATCH[2]}}
 [ "https://github.com/$here" = "$repository" ] || fail "this is $here, and \`repository\` in Cargo.toml is $repository"
 infra/pin_images.sh --check
-# Where its tag is known: a clone without history knows none.
+# A clone without history and tags knows no release before, and would find nothing wrong.
+[ "$(git rev-parse --is-shallow-repository)" = false ] || fail "the release before is unknown in this clone: git fetch --unshallow --tags"
 last=$(git describe --tags --abbrev=0 --match 'v*' HEAD^ 2>/dev/null || true)
-[ -z "$last" ] || [ "$(git rev-parse "$last^{commit}")" = "$(<tests/previous/REVISION)" ] ||
+if [ -z "$last" ]; then
+  echo "infra/check_release.sh: no tag \`v…\` is older than this commit; if there was a release before: git fetch --tags" >&2
+elif [ "$(git rev-parse "$last^{commit}")" != "$(<tests/previous/REVISION)" ]; then
   fail "tests/previous/REVISION is not the release before: git rev-parse '$last^{commit}' > tests/previous/REVISION"
+fi

@@ -10,13 +10,13 @@ use atlas_web::{App, Settings};
 
 use crate::vault_location::VaultLocation;
 
-/// The model, if a configuration names one. One that cannot be read stops no sync: then notes wait for their vectors.
-pub(crate) async fn chosen(location: &VaultLocation) -> Option<Chosen> {
-    location.config.as_ref()?;
-    let read = read(location).await;
-    read.inspect_err(|error| tracing::warn!(error, "the configuration names no embedding model that can be used"))
-        .ok()
-        .flatten()
+/// The model, if a configuration names one. A configuration that cannot be read stops no sync: then notes wait for their vectors, and the error
+/// says why.
+pub(crate) async fn chosen(location: &VaultLocation) -> Result<Option<Chosen>, String> {
+    if location.config.is_none() {
+        return Ok(None);
+    }
+    read(location).await.map_err(|error| format!("the configuration's embedding model cannot be used: {error}"))
 }
 
 async fn read(location: &VaultLocation) -> Result<Option<Chosen>, String> {

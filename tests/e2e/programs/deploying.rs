@@ -173,6 +173,42 @@ fn containers_run_as_the_owner_of_the_vault_and_are_reached_from_this_machine() 
     assert_eq!(compose["services"]["auth"]["depends_on"]["secret"]["condition"], "service_completed_successfully");
 }
 
+/// Docker starts containers after a reboot by their own rules alone: in no order, and without looking at what they depend on.
+#[test]
+fn containers_come_back_after_a_reboot() {
+    let compose = compose();
+    let services = compose["services"].as_object().unwrap();
+    let depended = services.values().filter_map(|service| service["depends_on"].as_object()).flatten();
+    let ending: Vec<_> = depended
+        .filter(|(_, how)| how["condition"] == "service_completed_successfully")
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let mut staying = Vec::new();
+    for (name, service) in services.iter().filter(|(_, service)| service.get("profiles").is_none()) {
+        // The network of another container is not there before it, and is gone when that one starts again.
+        assert_eq!(service.get("network_mode"), None, "{name}");
+        if !ending.contains(&name.as_str()) {
+            assert_eq!(service["restart"], "unless-stopped", "{name}");
+            staying.push(name.as_str());
+        }
+    }
+    assert_eq!(staying, ["minio", "sync", "serve", "caddy"]);
+    // The proxy asks the server by its name, from the address that the server believes, which no other container gets.
+    let (serve, caddy) = (&compose["services"]["serve"], &compose["services"]["caddy"]);
+    let listens = serve["command"][2].as_str().unwrap().parse::<std::net::SocketAddr>().unwrap();
+    assert!(listens.ip().is_unspecified() && serve.get("ports").is_none());
+    assert!(text("localstack/Caddyfile").contains(&format!("reverse_proxy serve:{}\n", listens.port())));
+    let proxy = &caddy["networks"]["default"]["ipv4_address"];
+    assert_eq!(&serve["environment"]["ATLAS_PROXIES"], proxy);
+    let ranges = &compose["networks"]["default"]["ipam"]["config"][0];
+    let within = |range: &str| {
+        let (network, bits) = ranges[range].as_str().unwrap().split_once('/').unwrap();
+        let number = |address: &str| u32::from(address.parse::<std::net::Ipv4Addr>().unwrap());
+        (number(network) ^ number(proxy.as_str().unwrap())) >> (32 - bits.parse::<u32>().unwrap()) == 0
+    };
+    assert!(within("subnet") && !within("ip_range"));
+}
+
 /// The step of `compose.yaml` at each start, in a folder: [`None`] if this user may not change a file's owner.
 fn make_secret(folder: &Path) -> String {
     let service = &compose()["services"]["secret"];
