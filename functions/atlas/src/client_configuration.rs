@@ -1,9 +1,14 @@
 //! Configuration of MCP clients: the file, and its content.
+//!
+//! - [`json_file`], [`toml_file`]: the content of a file with the server in it
 
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
+
+mod json_file;
+mod toml_file;
 
 /// The name of the server in every client.
 const NAME: &str = "atlas";
@@ -40,7 +45,9 @@ pub(crate) struct Snippet {
     /// The member that contains the servers; [`None`] for a TOML file.
     member: Option<&'static str>,
     /// The server in the client's format.
-    entry: Value,
+    entry: Map<String, Value>,
+    /// Whether the client starts a program.
+    is_program: bool,
     /// Other members that the file needs.
     others: Map<String, Value>,
 }
@@ -73,7 +80,8 @@ impl Client {
             }
             Server::Address { url, token } => self.address(url, token.as_deref()),
         };
-        Ok(Snippet { path, member, entry, others })
+        let Value::Object(entry) = entry else { return Err("the server has no configuration".to_owned()) };
+        Ok(Snippet { path, member, entry, is_program: matches!(server, Server::Program { .. }), others })
     }
 
     /// The entry of a server at an address. It contains no token.
@@ -103,110 +111,20 @@ impl Client {
 }
 
 impl Snippet {
-    /// The file with the server, where `there` is its current content; [`None`] if it already has this server.
+    /// The file with the server, where `there` is its current content; [`None`] if it already has this server. Of a server that it has, only what says
+    /// how to reach the notes is changed.
     ///
     /// # Errors
     /// When the file cannot be changed without losing content.
     pub(crate) fn written(&self, there: Option<&str>) -> Result<Option<String>, String> {
-        match self.member {
-            Some(member) => self.in_json(member, there),
-            None => self.in_toml(there),
-        }
-    }
-
-    fn in_json(&self, member: &str, there: Option<&str>) -> Result<Option<String>, String> {
-        let text = there.filter(|text| !text.trim().is_empty()).unwrap_or("{}");
-        let refused = || "is not a JSON object, or has comments: write the lines into it by hand".to_owned();
-        let mut whole: Value = serde_json::from_str(text).map_err(|_| refused())?;
-        let members = whole.as_object_mut().ok_or_else(refused)?;
-        for (name, value) in &self.others {
-            let kept = members.entry(name).or_insert_with(|| json!([])).as_array_mut().ok_or_else(refused)?;
-            let new = value.as_array().into_iter().flatten().filter(|new| !kept.contains(new));
-            let new: Vec<Value> = new.cloned().collect();
-            kept.extend(new);
-        }
-        let servers = members.entry(member).or_insert_with(|| json!({})).as_object_mut().ok_or_else(refused)?;
-        if servers.get(NAME) == Some(&self.entry) {
-            return Ok(None);
-        }
-        servers.insert(NAME.to_owned(), self.entry.clone());
-        let written = serde_json::to_string_pretty(&whole).map_err(|error| error.to_string())?;
-        Ok(Some(format!("{written}\n")))
-    }
-
-    fn in_toml(&self, there: Option<&str>) -> Result<Option<String>, String> {
-        let header = format!("[mcp_servers.{NAME}]");
-        let there = there.unwrap_or_default();
-        let lines = self.entry.as_object().into_iter().flatten();
-        // The JSON of texts and lists of texts is also TOML.
-        let lines: String = lines.map(|(name, value)| format!("{name} = {value}\n")).collect();
-        let section = format!("{header}\n{lines}");
-        if there.contains(&section) {
-            return Ok(None);
-        }
-        if there.lines().any(|line| line.trim() == header) {
-            return Err(format!("has {header} already: write the lines into it by hand"));
-        }
-        let gap = match there {
-            "" => "",
-            text if text.ends_with('\n') => "\n",
-            _ => "\n\n",
+        let text = there.unwrap_or_default();
+        let written = match self.member {
+            Some(member) => json_file::with(text, member, self)?,
+            None => toml_file::with(text, self)?,
         };
-        Ok(Some(format!("{there}{gap}{section}")))
+        Ok((Some(written.as_str()) != there).then_some(written))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn snippet(client: Client, server: &Server) -> Snippet {
-        client.snippet(server, Path::new("here"), Path::new("home")).unwrap()
-    }
-
-    fn program() -> Server {
-        Server::Program { command: "atlas".to_owned(), arguments: vec!["mcp".to_owned()] }
-    }
-
-    fn address() -> Server {
-        Server::Address { url: "https://a.example/mcp".to_owned(), token: Some("NOTES_TOKEN".to_owned()) }
-    }
-
-    #[test]
-    fn what_the_file_has_stays_and_a_second_time_nothing_changes() {
-        let snippet = snippet(Client::Cursor, &program());
-        let there = r#"{"z": 1, "mcpServers": {"other": {"url": "x"}}}"#;
-        let written = snippet.written(Some(there)).unwrap().unwrap();
-        let expected = json!({ "z": 1, "mcpServers": { "other": { "url": "x" }, "atlas": { "command": "atlas", "args": ["mcp"] } } });
-        assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), expected);
-        assert!(written.find("\"z\"") < written.find("mcpServers"), "the order stays");
-        assert_eq!(snippet.written(Some(&written)), Ok(None));
-        for text in ["// a comment\n{}", "[]", r#"{"mcpServers": []}"#] {
-            assert!(snippet.written(Some(text)).unwrap_err().contains("by hand"), "{text}");
-        }
-    }
-
-    #[test]
-    fn toml_is_added_to_and_never_changed() {
-        let snippet = snippet(Client::Codex, &address());
-        let expected = "[mcp_servers.atlas]\nurl = \"https://a.example/mcp\"\nbearer_token_env_var = \"NOTES_TOKEN\"\n";
-        assert_eq!(snippet.written(None), Ok(Some(expected.to_owned())));
-        let written = snippet.written(Some("model = \"x\"")).unwrap().unwrap();
-        assert_eq!(written, format!("model = \"x\"\n\n{expected}"));
-        assert_eq!(snippet.written(Some(&written)), Ok(None));
-        assert!(snippet.written(Some("[mcp_servers.atlas]\nurl = \"y\"\n")).is_err());
-    }
-
-    #[test]
-    fn no_token_stands_in_a_file() {
-        for client in Client::value_variants() {
-            let Ok(snippet) = client.snippet(&address(), Path::new(""), Path::new("")) else {
-                assert_eq!(*client, Client::ClaudeDesktop);
-                continue;
-            };
-            let written = snippet.written(None).unwrap().unwrap();
-            assert!(written.contains("https://a.example/mcp"), "{written}");
-            assert!(written.contains("NOTES_TOKEN") || written.contains("${input:atlas-token}"), "{written}");
-        }
-    }
-}
+mod tests;

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::remembered;
 
 /// The prefix of a token, by which people and secret scanners recognise it.
-const PREFIX: &str = "atlas_";
+pub(crate) const PREFIX: &str = "atlas_";
 /// The scopes of a client, besides those for the Obsidian app where it is configured. A person confirms calls that destroy a note, and commands
 /// that the configuration does not call safe.
 const SCOPES: [Scope; 4] = [Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault, Scope::BulkVault];

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atlas_access::{Acl, Caller};
+use atlas_mirror::Mirror;
 use atlas_ops::atlas::CurrentContext;
 use atlas_ops::{Atlas, Call, Entry, Limits, Vault, dispatch};
 use atlas_tools::notes::read_note::ReadNote;
@@ -24,12 +25,17 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2);
 pub(crate) struct Local(Atlas);
 
 impl Local {
-    /// The vault at `location`.
+    /// The vault at `location`, which was published.
     ///
     /// # Errors
-    /// When its store cannot be opened.
-    pub(crate) fn open(location: &VaultLocation) -> Result<Self, Box<dyn Error>> {
-        Ok(Self::over(Vault::new(location.vault.value.to_string(), location.open()?, Acl::default())))
+    /// When its store cannot be read, or has no such vault.
+    pub(crate) async fn open(location: &VaultLocation) -> Result<Self, Box<dyn Error>> {
+        Ok(Self::of(location.published().await?))
+    }
+
+    /// The vault of `mirror`.
+    pub(crate) fn of(mirror: Mirror) -> Self {
+        Self::over(Vault::new(mirror.vault().to_string(), mirror, Acl::default()))
     }
 
     /// `vault` itself.

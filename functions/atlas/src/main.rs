@@ -33,6 +33,7 @@ mod remembered;
 mod report;
 mod repository;
 mod runner;
+mod serving;
 mod signals;
 mod store;
 mod user_folders;

@@ -76,7 +76,7 @@ enum Notes {
 }
 
 /// Whether Obsidian opened the folder as a vault.
-fn is_vault(folder: &Path) -> bool {
+pub(crate) fn is_vault(folder: &Path) -> bool {
     OF_VAULTS.iter().any(|name| folder.join(name).is_dir())
 }
 

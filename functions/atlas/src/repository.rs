@@ -51,6 +51,7 @@ pub(crate) struct Repository {
     generation: Option<u64>,
     state: watch::Sender<State>,
     askers: mpsc::Receiver<Asker>,
+    watch: Watch,
 }
 
 impl Repository {
@@ -82,7 +83,9 @@ impl Repository {
         let mirror = Mirror::open(kept::open(&path)?, VAULT.parse()?, cache, Options::default())?;
         let (state, seen) = watch::channel(State::default());
         let (asked, askers) = mpsc::channel(MAX_ASKERS);
-        Ok((Self { root, mirror, store, generation: None, state, askers }, Indexing::new(seen, asked)))
+        let watch = Watch::new(PAUSE);
+        let indexing = Indexing::new(seen, asked, watch.pending());
+        Ok((Self { root, mirror, store, generation: None, state, askers, watch }, indexing))
     }
 
     /// The settings of its server.
@@ -94,12 +97,15 @@ impl Repository {
 
     /// Publishes it now, and whenever it changed or somebody asks; never ends.
     pub(crate) async fn follow(mut self) {
-        let mut watch = Watch::new(PAUSE);
+        let pending = self.watch.pending();
         let mut askers: Vec<Asker> = Vec::new();
+        let mut failures = 0_u32;
         output::note("[INFO] Starting indexing...");
         loop {
-            watch.begin(&self.root);
+            self.watch.begin(&self.root);
+            pending.store(false, Ordering::Release);
             let result = self.publish().await.map_err(|error| error.to_string());
+            failures = if result.is_ok() { 0 } else { failures.saturating_add(1) };
             if let Err(error) = &result {
                 output::note(format_args!("[WARN] Indexing failed: {error}"));
             }
@@ -116,7 +122,8 @@ impl Repository {
                 let _ = asker.send(result.clone());
             }
             tokio::select! {
-                () = watch.wait(None) => {}
+                () = self.watch.wait_to_try_again(failures, None), if failures > 0 => {}
+                () = self.watch.wait(None), if failures == 0 => {}
                 asker = self.askers.recv() => askers.extend(asker),
             }
             while let Ok(asker) = self.askers.try_recv() {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use atlas_mirror::{Heartbeat, LeftOut, Mirror, MirrorError, Retention};
-use atlas_sync::{GitSummary, LinkSummary, Progress, Run, Runs, Summary, SyncError, SyncOptions, sync};
+use atlas_sync::{Background, GitSummary, LinkSummary, Progress, Run, Runs, Summary, SyncError, SyncOptions, sync};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -20,6 +20,7 @@ use crate::git::{Due, GitRules};
 use crate::output;
 use crate::rclone::RemoteControl;
 use crate::relinking::Following;
+use crate::remembered::Remembered;
 use crate::vault::author;
 use crate::vault_location::VaultLocation;
 
@@ -97,6 +98,8 @@ pub(crate) struct Runner<'a> {
     pub(crate) message: Option<&'a str>,
     /// Whether it syncs again and again.
     pub(crate) is_watching: bool,
+    /// The embedding beside these syncs.
+    pub(crate) embedding: Arc<Background>,
 }
 
 impl Runner<'_> {
@@ -109,7 +112,7 @@ impl Runner<'_> {
 
     /// Opens the mirror, and tells a person of a store that cannot be opened.
     pub(crate) async fn open(&self) -> Result<Mirror, Box<dyn Error>> {
-        match self.location.open() {
+        match if self.dry_run { self.location.open_to_look() } else { self.location.open() } {
             Ok(mirror) => Ok(mirror),
             Err(error) => Err(self.failed(error).await),
         }
@@ -141,6 +144,10 @@ impl Runner<'_> {
         let base = options(self.location, began)?;
         let runs = Runs::of(&base.state);
         let time = Duration::from_secs(u64::from(self.rules.keep_days) * DAY.as_secs());
+        let (embeddings, unusable) = match chosen_model::chosen(self.location).await {
+            Ok(chosen) => (chosen, None),
+            Err(why) => (None, Some(why)),
+        };
         let options = SyncOptions {
             collect: is_due(&runs, began).then_some(Retention { time, ..Retention::default() }),
             message: self.message.map(str::to_owned),
@@ -152,7 +159,8 @@ impl Runner<'_> {
             repair: self.repair,
             reading: features::reading(if self.is_watching { READING_BETWEEN } else { READING_ONCE }),
             code: features::code(),
-            embeddings: chosen_model::chosen(self.location).await,
+            embeddings,
+            background: self.is_watching.then(|| self.embedding.clone()),
             ..base
         };
         // A later request is for the next sync. If the request cannot be deleted, the sync continues, and fails by itself if it must.
@@ -206,6 +214,7 @@ impl Runner<'_> {
             Err(error) => runs.failed(began, error),
         }
         let mut summary = result?;
+        summary.embedding_failure = unusable.or(summary.embedding_failure);
         summary.duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(summary)
     }
@@ -241,13 +250,20 @@ impl Runner<'_> {
         else {
             return;
         };
-        match self.location.to_remember().keep(folder) {
-            Ok(Some(before)) => {
-                let (folder, store) = (folder.display(), &self.location.store.value);
-                let before = before.store.unwrap_or_default();
-                output::note(format_args!("{folder} is synced with {store} from now on; before it was {before}"));
+        let now = self.location.to_remember();
+        match now.keep(folder) {
+            Ok(Some(before)) if (&before.store, &before.vault) != (&now.store, &now.vault) => {
+                let place = |remembered: Remembered| {
+                    let vault = remembered.vault.unwrap_or_default();
+                    format!("the vault {vault} in {}", remembered.store.unwrap_or_default())
+                };
+                let (folder, before) = (folder.display(), place(before));
+                output::note(format_args!(
+                    "{folder} is synced with {} from now on; before it was {before}",
+                    place(now)
+                ));
             }
-            Ok(None) => {}
+            Ok(_) => {}
             // On a host without a home folder, such as a container or a service, all settings are given.
             Err(error) => tracing::debug!(%error, "where the vault is could not be remembered"),
         }

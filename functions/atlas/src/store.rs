@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 
-use atlas_mirror::{Mirror, Options, PartCache, VaultId, location};
+use atlas_mirror::{Mirror, Options, PartCache, Store, VaultId, location};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Bytes of decoded parts in a command's cache.
@@ -12,7 +12,11 @@ pub(crate) const CACHE_BYTES: usize = 32 << 20;
 
 /// Opens the mirror of a vault in the store at `url`.
 pub(crate) fn open_mirror(url: &str, vault: &VaultId) -> Result<Mirror, Box<dyn Error>> {
-    let store = location::open(url, &variables().collect())?;
+    mirror_in(location::open(url, &variables().collect())?, vault)
+}
+
+/// The mirror of a vault in `store`.
+pub(crate) fn mirror_in(store: Store, vault: &VaultId) -> Result<Mirror, Box<dyn Error>> {
     let cache = Arc::new(PartCache::new(CACHE_BYTES));
     Ok(Mirror::open(store, vault.clone(), cache, Options::default())?)
 }

@@ -8,9 +8,12 @@ use std::path::PathBuf;
 use sha2::{Digest as _, Sha256};
 
 /// The folder of all vaults' sync states.
+///
+/// # Errors
+/// When the environment names no home folder.
 pub(crate) fn states() -> Result<PathBuf, Box<dyn Error>> {
     let base = base("XDG_STATE_HOME", ".local/state");
-    Ok(base.ok_or("there is no home folder for the sync state: name a folder with --state")?.join("atlas-mirror"))
+    Ok(base.ok_or("there is no home folder: set HOME, or XDG_STATE_HOME")?.join("atlas-mirror"))
 }
 
 /// The folder in `variable`, or else the one at `usual` in the user's home.

@@ -21,13 +21,15 @@ use serde::Serialize;
 
 use crate::output;
 use crate::remembered::Remembered;
-use crate::store::{folder_url, open_mirror, variables};
+use crate::store::{folder_url, mirror_in, open_mirror, variables};
 use crate::user_folders::{base, digest, states, variable_os};
 
 /// The default location of stores in earlier versions, below the current folder, and a folder that every such store
 /// has.
 const EARLIER_STORE: &str = ".atlas-store";
 const VAULTS: &str = "vaults";
+/// The folder with the addresses of servers, beside sync states.
+const SERVERS: &str = "servers";
 /// The default id of the vault.
 const DEFAULT_VAULT: &str = "main";
 
@@ -109,8 +111,14 @@ impl LocationArguments {
             (None, _) if Path::new(EARLIER_STORE).join(VAULTS).is_dir() => {
                 Setting { value: format!("file://{EARLIER_STORE}"), given_by: GivenBy::Default }
             }
-            (None, Some(folder)) => Setting { value: default_store(folder)?, given_by: GivenBy::Default },
-            (None, None) => return Err(nowhere().into()),
+            (None, folder) => {
+                // Else nothing says whether it was synced before.
+                if state.is_none() {
+                    states()?;
+                }
+                let folder = folder.as_deref().ok_or_else(nowhere)?;
+                Setting { value: default_store(folder)?, given_by: GivenBy::Default }
+            }
         };
         let vault = said(self.vault.as_ref().map(VaultId::to_string), "ATLAS_VAULT", remembered.vault)
             .unwrap_or(Setting { value: DEFAULT_VAULT.to_owned(), given_by: GivenBy::Default });
@@ -151,9 +159,43 @@ impl VaultLocation {
         location::open(&self.store.value, &variables().collect())
     }
 
-    /// Opens the vault's mirror.
+    /// Opens the vault's mirror, which may have to be published yet. A folder for it is made.
     pub(crate) fn open(&self) -> Result<Mirror, Box<dyn Error>> {
         open_mirror(&self.store.value, &self.vault.value)
+    }
+
+    /// Opens the vault's mirror to see what a sync would do. For a folder that is not there it is an empty one, and none is made.
+    pub(crate) fn open_to_look(&self) -> Result<Mirror, Box<dyn Error>> {
+        if self.check_store_folder().is_ok() {
+            return self.open();
+        }
+        let empty = location::open("memory://", &variables().collect())?;
+        mirror_in(empty.named(&self.store.value), &self.vault.value)
+    }
+
+    /// Opens the mirror of a vault that was published, and makes nothing.
+    ///
+    /// # Errors
+    /// When the store does not answer, or has no such vault.
+    pub(crate) async fn published(&self) -> Result<Mirror, Box<dyn Error>> {
+        self.check_store_folder()?;
+        let mirror = self.open()?;
+        match mirror.head().await {
+            // What follows says what it cannot do with these.
+            Ok(_) | Err(MirrorError::Damaged { .. } | MirrorError::Newer { .. }) => Ok(mirror),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Fails if the store is a folder that is not there.
+    pub(crate) fn check_store_folder(&self) -> Result<(), MirrorError> {
+        match self.store_folder() {
+            Some(folder) if !folder.exists() => Err(MirrorError::NotPublished {
+                vault: self.vault.value.to_string(),
+                store: format!("the folder {}", folder.display()),
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// The vault's folder.
@@ -234,6 +276,15 @@ impl VaultLocation {
         Ok(states()?.join(name))
     }
 
+    /// The file with the address of the vault's server on this machine.
+    ///
+    /// # Errors
+    /// When there is no home folder, or the store's address cannot be used.
+    pub(crate) fn server_file(&self) -> Result<PathBuf, Box<dyn Error>> {
+        let name = digest(&[self.vault.value.as_str().as_bytes(), self.identity()?.as_bytes()]);
+        Ok(states()?.join(SERVERS).join(name))
+    }
+
     /// The settings for later commands in this folder, with an absolute URL of the store.
     pub(crate) fn to_remember(&self) -> Remembered {
         let store = self.store_folder().and_then(|folder| folder_url(&folder));
@@ -268,8 +319,8 @@ fn said(named: Option<String>, variable: &str, remembered: Option<String>) -> Op
 
 /// The default store of a folder: in the user's data directory.
 fn default_store(folder: &Path) -> Result<String, Box<dyn Error>> {
-    let base =
-        base("XDG_DATA_HOME", ".local/share").ok_or("there is no home folder for the store: name one with --store")?;
+    let base = base("XDG_DATA_HOME", ".local/share")
+        .ok_or("there is no home folder: set HOME, or name a store with --store")?;
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let name: String =
         name.chars().map(|one| if one.is_ascii_alphanumeric() || "._-".contains(one) { one } else { '-' }).collect();

@@ -20,23 +20,72 @@ const ID: usize = 32;
 const LEAST: usize = 4;
 /// Digits of an id that are shown, unless more are needed to distinguish it.
 const SHOWN: usize = 8;
-/// Most calls that are listed.
+/// Most calls of a page, and most pages.
 const MOST: u64 = 100;
+const MOST_PAGES: usize = 1000;
 
-/// The calls with this status, the newest first; with the lines that would change, if `diffs`.
-pub(crate) async fn calls(
-    local: &Local,
-    status: &str,
-    session: Option<&str>,
-    diffs: bool,
-) -> Result<Value, Box<dyn Error>> {
-    let call = given([
-        ("status", Some(status.into())),
-        ("of_session", session.map(Value::from)),
-        ("diffs", Some(diffs.into())),
-        ("limit", Some(MOST.into())),
-    ]);
-    local.call(atlas_tools::entry::<ListApprovals>(), call).await
+/// The wanted calls.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    /// Those with this status.
+    pub(crate) status: &'a str,
+    /// Those of this session, if given.
+    pub(crate) session: Option<&'a str>,
+    /// With the lines that would change.
+    pub(crate) diffs: bool,
+}
+
+/// Pages of calls, the newest first.
+pub(crate) struct Pages<'a> {
+    wanted: Wanted<'a>,
+    /// The call after which the next page begins.
+    last: Option<String>,
+    left: usize,
+}
+
+impl<'a> Pages<'a> {
+    pub(crate) const fn of(wanted: Wanted<'a>) -> Self {
+        Self { wanted, last: None, left: MOST_PAGES }
+    }
+
+    /// The next page, if there is one.
+    pub(crate) async fn next(&mut self, local: &Local) -> Result<Option<Value>, Box<dyn Error>> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        let call = given([
+            ("status", Some(self.wanted.status.into())),
+            ("of_session", self.wanted.session.map(Value::from)),
+            ("diffs", Some(self.wanted.diffs.into())),
+            ("before", self.last.take().map(Value::from)),
+            ("limit", Some(MOST.into())),
+        ]);
+        let page = local.call(atlas_tools::entry::<ListApprovals>(), call).await?;
+        self.last = after(&page);
+        self.left = if self.last.is_some() { self.left - 1 } else { 0 };
+        Ok(Some(page))
+    }
+}
+
+/// The call after which another page begins, if there is one.
+fn after(page: &Value) -> Option<String> {
+    let last = list(page, "approvals").last().filter(|_| page["truncated"] == true)?;
+    last["id"].as_str().map(str::to_owned)
+}
+
+/// All wanted calls, as one page.
+pub(crate) async fn calls(local: &Local, wanted: Wanted<'_>) -> Result<Value, Box<dyn Error>> {
+    let mut pages = Pages::of(wanted);
+    let mut all = Vec::new();
+    let mut last = Value::Null;
+    while let Some(mut page) = pages.next(local).await? {
+        if let Some(calls) = page["approvals"].as_array_mut() {
+            all.append(calls);
+        }
+        last = page;
+    }
+    last["approvals"] = Value::Array(all);
+    Ok(last)
 }
 
 /// The id of the call that this became of, one of `statuses`, and whose id begins so.
@@ -52,7 +101,7 @@ pub(crate) async fn whole_id(local: &Local, typed: &str, statuses: &[&str]) -> R
     }
     let mut found = Vec::new();
     for status in statuses {
-        let listed = calls(local, status, None, false).await?;
+        let listed = calls(local, Wanted { status, session: None, diffs: false }).await?;
         let ids = list(&listed, "approvals").iter().filter_map(|call| call["id"].as_str());
         found.extend(ids.filter(|id| id.starts_with(typed)).map(str::to_owned));
     }
@@ -128,7 +177,11 @@ fn print_file(file: &Value, is_current: bool) {
     if let Some(diff) = file["diff"].as_str() {
         compared::print_diff(color, diff);
     }
-    if file["left_out"] == true && is_current {
+    if file["next_line"].is_u64() {
+        let lines = |name: &str| file[name].as_u64().unwrap_or_default();
+        let (added, removed) = (lines("lines_added"), lines("lines_removed"));
+        output::line(format_args!("  in all +{added} -{removed} lines: `atlas ui` opens the page that shows the rest"));
+    } else if file["left_out"] == true && is_current {
         let bytes = |name: &str| file[name].as_u64().unwrap_or_default();
         let (before, after) = (bytes("bytes_before"), bytes("bytes_after"));
         output::line(format_args!("  its text is not shown here: {before} bytes now, {after} then"));
@@ -138,4 +191,19 @@ fn print_file(file: &Value, is_current: bool) {
 /// A list in an answer.
 pub(crate) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value[name].as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_is_cut_is_followed_by_that_after_its_last_call() {
+        let page = |truncated: bool, ids: &[&str]| {
+            let calls: Vec<Value> = ids.iter().map(|id| json!({ "id": id })).collect();
+            json!({ "approvals": calls, "truncated": truncated })
+        };
+        assert_eq!(after(&page(true, &["b", "a"])).as_deref(), Some("a"));
+        assert_eq!((after(&page(false, &["b", "a"])), after(&page(true, &[]))), (None, None));
+    }
 }

@@ -1,15 +1,18 @@
 //! The pauses between the runs of a watching sync: a fixed time, or until a file of the folder changed and stayed
 //! unchanged for a moment, or somebody requested a sync.
 
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use atlas_mirror::Mirror;
 use atlas_sync::rules;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 /// A file counts as saved when nothing changed for this time.
 const QUIET: Duration = Duration::from_millis(500);
@@ -24,6 +27,12 @@ const LOOKS_A_REQUEST: u32 = 3;
 /// The interval of checks for a requested sync.
 const ASKED: Duration = Duration::from_secs(5);
 
+/// The interval of checks whether the folder is still the one that is watched.
+const REPLACED: Duration = Duration::from_secs(1);
+
+/// The pause after a failure; it doubles with each.
+const RETRY: Duration = Duration::from_secs(1);
+
 /// The `statfs` types of file systems with changes that this machine does not see: NFS, SMB, CIFS, SMB2, FUSE, 9P,
 /// Coda, AFS.
 const REMOTE: &[u32] =
@@ -33,29 +42,53 @@ const REMOTE: &[u32] =
 pub(crate) struct Watch {
     pause: Duration,
     changed: Arc<Notify>,
-    watcher: Option<(PathBuf, RecommendedWatcher)>,
+    pending: Arc<AtomicBool>,
+    watcher: Option<(Watched, RecommendedWatcher)>,
+    /// Whether a folder was watched before.
+    has_watched: bool,
+}
+
+/// A watched folder: its path, device and inode. Another one can be moved or mounted to the path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Watched {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+}
+
+impl Watched {
+    fn at(root: &Path) -> io::Result<Self> {
+        let path = root.canonicalize()?;
+        let found = path.metadata()?;
+        Ok(Self { device: found.dev(), inode: found.ino(), path })
+    }
 }
 
 impl Watch {
     /// A watch with pauses of at most `pause`.
     pub(crate) fn new(pause: Duration) -> Self {
-        Self { pause, changed: Arc::default(), watcher: None }
+        Self { pause, changed: Arc::default(), pending: Arc::default(), watcher: None, has_watched: false }
+    }
+
+    /// Whether something changed since this was last made false.
+    pub(crate) fn pending(&self) -> Arc<AtomicBool> {
+        self.pending.clone()
     }
 
     /// Begins to watch the folder `root`, if it exists on a local disk and is not watched yet. Later changes end the
-    /// next pause.
+    /// next pause. If another folder is there than before, so does the change to it.
     pub(crate) fn begin(&mut self, root: &Path) {
-        let Ok(root) = root.canonicalize() else {
-            // A later mount there is another folder.
-            self.watcher = None;
-            return;
-        };
-        if self.watcher.is_some() || !is_local(&root) {
+        let found = Watched::at(root).ok();
+        if self.watcher.as_ref().map(|(watched, _)| watched) == found.as_ref() {
             return;
         }
-        let (changed, inside) = (self.changed.clone(), root.clone());
+        self.watcher = None;
+        let Some(watched) = found.filter(|found| is_local(&found.path)) else { return };
+        let root = watched.path.clone();
+        let (changed, pending, inside) = (self.changed.clone(), self.pending.clone(), root.clone());
         let tell = move |event: notify::Result<Event>| {
             if event.is_ok_and(|event| concerns(&event, &inside)) {
+                pending.store(true, Ordering::Release);
                 changed.notify_one();
             }
         };
@@ -64,7 +97,12 @@ impl Watch {
             Ok(watcher)
         });
         match watcher {
-            Ok(watcher) => self.watcher = Some((root, watcher)),
+            Ok(watcher) => {
+                self.watcher = Some((watched, watcher));
+                if std::mem::replace(&mut self.has_watched, true) {
+                    self.changed.notify_one();
+                }
+            }
             Err(error) => tracing::warn!(%error, "changes are not seen at once, only after each pause"),
         }
     }
@@ -86,10 +124,20 @@ impl Watch {
         }
     }
 
+    /// Waits to try again after this many `failures`: 1 s, 2 s, 4 s and so on, at most the pause. What changed before
+    /// is not forgotten, so nothing has to change; a change ends all but the first second.
+    pub(crate) async fn wait_to_try_again(&self, failures: u32, mirror: Option<&Mirror>) {
+        let all = retry_after(failures).min(self.pause);
+        sleep(RETRY.min(all)).await;
+        drop(timeout(all.saturating_sub(RETRY), self.wait(mirror)).await);
+    }
+
     async fn wait_for_changes(&self) {
         let end = Instant::now() + self.pause;
-        if timeout_at(end, self.changed.notified()).await.is_err() {
-            return;
+        tokio::select! {
+            () = self.changed.notified() => {}
+            () = replaced(self.watcher.as_ref().map(|(watched, _)| watched)) => {}
+            () = sleep_until(end) => return,
         }
         let longest = Instant::now() + LONGEST;
         while Instant::now() < longest {
@@ -97,6 +145,22 @@ impl Watch {
                 () = self.changed.notified() => {}
                 () = sleep(QUIET) => return,
             }
+        }
+    }
+}
+
+fn retry_after(failures: u32) -> Duration {
+    RETRY.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1)))
+}
+
+/// Completes when another folder is at the path of the `watched` one, or none.
+async fn replaced(watched: Option<&Watched>) {
+    let Some(watched) = watched else { return std::future::pending().await };
+    loop {
+        sleep(REPLACED).await;
+        let found = tokio::fs::metadata(&watched.path).await;
+        if !found.is_ok_and(|found| (found.dev(), found.ino()) == (watched.device, watched.inode)) {
+            return;
         }
     }
 }
@@ -150,4 +214,50 @@ fn is_local(root: &Path) -> bool {
         reason = "a magic number of 32 bits, whatever its type"
     )]
     rustix::fs::statfs(root).is_ok_and(|found| !REMOTE.contains(&(found.f_type as u32)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(3600);
+
+    fn soon() -> Duration {
+        LONGEST + QUIET + REPLACED
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_takes_the_place_of_the_watched_one_is_watched() {
+        let place = tempfile::tempdir().unwrap();
+        let [root, old, backup] = ["v", "v.old", "v.bak"].map(|name| place.path().join(name));
+        fs::create_dir(&root).unwrap();
+        fs::create_dir(&backup).unwrap();
+        let mut watch = Watch::new(LONG);
+        watch.begin(&root);
+        fs::rename(&root, &old).unwrap();
+        fs::rename(&backup, &root).unwrap();
+        timeout(soon(), watch.wait(None)).await.expect("the change of the folder to be seen");
+        watch.begin(&root);
+        // What changed before the new folder was watched is looked for.
+        timeout(soon(), watch.wait(None)).await.expect("another look");
+        watch.begin(&root);
+        fs::write(root.join("a.md"), "a").unwrap();
+        timeout(soon(), watch.wait(None)).await.expect("a change in the new folder to be seen");
+    }
+
+    #[tokio::test]
+    async fn after_a_failure_the_next_try_is_soon_and_later_ones_are_not_often() {
+        for (failures, seconds) in [(1, 1), (2, 2), (3, 4), (7, 64)] {
+            assert_eq!(retry_after(failures).as_secs(), seconds, "{failures}");
+        }
+        assert!(retry_after(u32::MAX) > LONG);
+        // A change does not wait for long, and does not make many tries either.
+        let watch = Watch::new(LONG);
+        watch.changed.notify_one();
+        let begun = Instant::now();
+        timeout(soon(), watch.wait_to_try_again(20, None)).await.expect("another try");
+        assert!(begun.elapsed() >= RETRY);
+    }
 }

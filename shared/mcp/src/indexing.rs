@@ -1,5 +1,7 @@
 //! An index that this process builds while it already answers callers. Calls wait for it and report its progress.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use atlas_ops::Error;
@@ -8,10 +10,12 @@ use rmcp::RoleServer;
 use rmcp::model::ProgressNotificationParam;
 use rmcp::service::RequestContext;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 /// The operation that rebuilds the index before it answers.
 const INDEX: &str = "atlas_index";
+/// A call waits so long for what changed before it to be indexed.
+const FRESH: Duration = Duration::from_secs(3);
 /// The interval of progress reports to a waiting caller.
 const TOLD_EVERY: Duration = Duration::from_secs(1);
 
@@ -23,6 +27,8 @@ pub type Asker = oneshot::Sender<Result<(), String>>;
 pub struct Indexing {
     state: watch::Receiver<State>,
     asked: mpsc::Sender<Asker>,
+    /// Whether something changed since the last run began.
+    changed: Arc<AtomicBool>,
 }
 
 /// The progress of the index.
@@ -35,10 +41,10 @@ pub struct State {
 }
 
 impl Indexing {
-    /// The index whose builder sends `state` and takes requests from `asked`.
+    /// The index whose builder sends `state`, takes requests from `asked`, and makes `changed` false when it begins a run.
     #[must_use]
-    pub const fn new(state: watch::Receiver<State>, asked: mpsc::Sender<Asker>) -> Self {
-        Self { state, asked }
+    pub const fn new(state: watch::Receiver<State>, asked: mpsc::Sender<Asker>, changed: Arc<AtomicBool>) -> Self {
+        Self { state, asked, changed }
     }
 
     /// Waits until `operation` can answer.
@@ -48,13 +54,15 @@ impl Indexing {
     pub(crate) async fn prepared(&self, operation: &str, context: &RequestContext<RoleServer>) -> Result<(), Error> {
         let ready = async {
             if operation == INDEX {
-                let (asker, answer) = oneshot::channel();
-                self.asked.send(asker).await.map_err(|_| ended())?;
-                return answer.await.map_err(|_| ended())?;
+                return self.renewed().await;
             }
             let mut state = self.state.clone();
-            let known = state.wait_for(|state| state.ended.is_some()).await.map_err(|_| ended())?;
-            known.ended.clone().unwrap_or(Ok(()))
+            let ended = state.wait_for(|state| state.ended.is_some()).await.map_err(|_| ended())?.ended.clone();
+            // An agent that changed a file and asks at once gets an answer that knows it, unless that takes long.
+            if self.changed.load(Ordering::Acquire) {
+                let _ = timeout(FRESH, self.renewed()).await;
+            }
+            ended.unwrap_or(Ok(()))
         };
         let failed = |reason: String| {
             let message = format!("the folder could not be indexed: {reason}; fix that, then call {INDEX}");
@@ -64,6 +72,13 @@ impl Indexing {
             result = ready => result.map_err(failed),
             () = self.tell(context) => Ok(()),
         }
+    }
+
+    /// Has the index built anew.
+    async fn renewed(&self) -> Result<(), String> {
+        let (asker, answer) = oneshot::channel();
+        self.asked.send(asker).await.map_err(|_| ended())?;
+        answer.await.map_err(|_| ended())?
     }
 
     /// Sends the progress to a caller who requested it. Never completes.

@@ -28,7 +28,7 @@ pub use origin::Origin;
 pub use public::Public;
 pub use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 pub use reqwest::{Method, StatusCode, Url};
-pub use service::{AddressError, Service};
+pub use service::{AddressError, Service, is_this_machine};
 pub use trust::{Fingerprint, Trust};
 
 #[cfg(test)]

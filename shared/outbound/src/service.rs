@@ -102,7 +102,8 @@ impl Service {
 }
 
 /// Whether `url` is on this machine, where nobody else reads what is sent.
-fn is_this_machine(url: &Url) -> bool {
+#[must_use]
+pub fn is_this_machine(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     bare.parse::<IpAddr>().map_or(host == "localhost" || host.ends_with(".localhost"), |address| address.is_loopback())

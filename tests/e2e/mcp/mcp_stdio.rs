@@ -193,6 +193,22 @@ fn the_index_has_what_is_there_when_it_is_said_to_be_complete() {
 }
 
 #[test]
+fn a_call_after_a_change_is_answered_with_it() {
+    let folder = VaultBuilder::new().note("a.md", "x");
+    let mut command = atlas();
+    let mut agent = Agent::start(command.arg("mcp").current_dir(folder.root()).stderr(Stdio::null()));
+    agent.call("atlas_index", &json!({}));
+    for n in 0..5 {
+        let path = format!("new{n}.md");
+        fs::write(folder.path(&path), "# New").unwrap();
+        // The change is told at once, and far sooner than it would be indexed.
+        std::thread::sleep(Duration::from_millis(100));
+        assert_eq!(agent.call("read_note", &json!({ "path": path }))["isError"], false, "{path}");
+    }
+    agent.end();
+}
+
+#[test]
 fn what_a_power_cut_took_from_the_index_is_made_again() {
     let folder = VaultBuilder::new().note("a.md", "A lighthouse.").file("logo.bin", b"light\0house");
     let serve = || {

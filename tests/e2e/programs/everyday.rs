@@ -283,9 +283,79 @@ fn a_client_is_connected_by_what_is_printed_or_written() {
         assert_eq!(written["mcpServers"]["other"]["url"], "x");
     }
     fs::write(&file, "{ // mine\n}").unwrap();
+    home.run(&["connect", "cursor", "--write"]);
+    let written = fs::read_to_string(&file).unwrap();
+    assert!(written.contains("// mine") && written.contains("\"atlas\""), "{written}");
+    fs::write(&file, "{ mine").unwrap();
     let mut refused = home.place.in_folder(&home.notes);
     assert!(refusal_of(refused.args(["connect", "cursor", "--write"])).contains("by hand"));
-    assert_eq!(fs::read_to_string(&file).unwrap(), "{ // mine\n}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "{ mine");
     let remote = ["connect", "codex", "--url", "https://notes.example/", "--token-env", "NOTES_TOKEN"];
     assert!(home.run(&remote).contains("url = \"https://notes.example/mcp\"\nbearer_token_env_var = \"NOTES_TOKEN\""));
+}
+
+#[test]
+fn a_client_reaches_the_store_of_this_shell_without_its_variables() {
+    let home = Home::new();
+    let store = format!("file://{}", home.place.path("elsewhere").display());
+    let in_shell = |arguments: &[&str]| {
+        let mut command = home.place.in_folder(&home.notes);
+        command.args(arguments).envs([("ATLAS_STORE", store.as_str()), ("ATLAS_VAULT", "work")]);
+        command
+    };
+    let said = refusal_of(&mut in_shell(&["connect", "cursor"]));
+    assert!(said.contains("the vault work is not published"), "{said}");
+    assert!(in_shell(&["sync", "."]).output().unwrap().status.success());
+    // Now the folder has another store again.
+    let before = format!("file://{}", home.place.path("again").display());
+    home.run(&["sync", ".", "--store", &before, "--vault", "main"]);
+    let printed = json_of(&mut in_shell(&["connect", "cursor"]));
+    let arguments = &printed["mcpServers"]["atlas"]["args"];
+    let root = home.notes.canonicalize().unwrap();
+    let expected = ["mcp", "--root", root.to_str().unwrap(), "--store", &store, "--vault", "work"];
+    assert_eq!(*arguments, serde_json::json!(expected));
+}
+
+#[test]
+fn to_look_at_what_a_sync_would_do_makes_no_store() {
+    let home = Home::new();
+    let none = home.place.path("none");
+    let store = format!("file://{}", none.display());
+    for arguments in [&["status"][..], &["diff"], &["sync", "--dry-run"]] {
+        let said = home.run(&[arguments, &["--store", &store]].concat());
+        assert!(said.contains("boats.md") || said.contains("+2"), "{said}");
+    }
+    assert!(!none.exists());
+}
+
+#[test]
+fn a_folder_of_code_is_served_as_such_and_a_vault_is_not() {
+    let home = Home::new();
+    let code = home.place.path("code");
+    for folder in [code.clone(), home.place.path("vault/.obsidian")] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    let mcp = |arguments: &[&str]| {
+        let mut command = home.place.in_folder(&home.place.path(""));
+        command.arg("mcp").args(arguments).stdin(Stdio::null());
+        command
+    };
+    let served = mcp(&["--root", "code"]).output().unwrap();
+    let told = String::from_utf8(served.stderr).unwrap();
+    assert!(served.status.success() && told.contains("is served read-only as code"), "{told}");
+    assert!(refusal_of(&mut mcp(&["--root", "vault"])).contains("run `atlas sync "));
+    assert!(refusal_of(mcp(&[]).current_dir(home.place.path("vault"))).contains("--code"));
+    assert!(code.join(".atlas").exists() && !home.place.path("vault/.atlas").exists());
+    assert!(mcp(&["--root", "vault", "--code"]).output().unwrap().status.success());
+}
+
+#[test]
+fn without_a_home_folder_it_is_said_which_variable_is_missing() {
+    let home = Home::new();
+    for arguments in [&["log"][..], &["status"], &["sync", "."], &["up", "."], &["mcp"], &["clients", "list"]] {
+        let mut command = home.place.in_folder(&home.notes);
+        let said = refusal_of(command.args(arguments).env_remove("HOME").stdin(Stdio::null()));
+        assert!(said.contains("set HOME"), "{arguments:?}: {said}");
+    }
+    assert!(!home.notes.join(".atlas").exists());
 }

@@ -150,6 +150,36 @@ const MISTAKES: &[Mistake] = &[
     mistake("log --store file://HOME/none", 1, "not published"),
     mistake("doctor --store file://HOME/none --read-only", 1, "checks failed"),
     mistake("export --to notes --store file://HOME/none", 1, "not published"),
+    // a store and a vault that are not there
+    mistake("approvals --store file://HOME/none", 1, "not published"),
+    mistake("approvals --list --json --store file://HOME/none", 1, "not published"),
+    mistake("approve 12345678 --store file://HOME/none", 1, "not published"),
+    mistake(
+        "approve --store file://HOME/none --operation write_note --args-hash 0123456789abcdef0123456789abcdef",
+        1,
+        "not published",
+    ),
+    mistake("refuse 12345678 --store file://HOME/none", 1, "not published"),
+    mistake("ui --store file://HOME/none", 1, "not published"),
+    mistake("ui --sign-out --store file://HOME/none", 1, "not published"),
+    mistake("model list --store file://HOME/none", 1, "not published"),
+    mistake("model remove x --store file://HOME/none", 1, "not published"),
+    mistake("auth grants --store file://HOME/none", 1, "not published"),
+    mistake("auth revoke --all --store file://HOME/none", 1, "not published"),
+    mistake("search fog --store file://HOME/none", 1, "not published"),
+    mistake("table LIST --store file://HOME/none", 1, "not published"),
+    mistake("read one.md --store file://HOME/none", 1, "not published"),
+    mistake("undo 2 --store file://HOME/none", 1, "not published"),
+    mistake("restore one.md --store file://HOME/none", 1, "not published"),
+    mistake("purge one.md --store file://HOME/none", 1, "not published"),
+    mistake("resolve --root notes --store file://HOME/none", 1, "not published"),
+    mistake("connect cursor --store file://HOME/none", 1, "not published"),
+    after(synced, "approvals --vault mian --root notes", 1, "the vault mian is not published"),
+    after(synced, "clients list --vault mian --root notes", 1, "the vault mian is not published"),
+    after(synced, "model list --vault mian --root notes", 1, "the vault mian is not published"),
+    after(synced, "ui --vault mian --root notes", 1, "the vault mian is not published"),
+    after(synced, "ui --root notes", 1, "nothing on this machine serves the vault main"),
+    mistake("mcp --root vaults/own", 1, "run `atlas sync "),
     // the port, and who may come in
     mistake("up notes --port TAKEN", 1, "name another port with --port"),
     mistake("up notes --port 99999", 2, "99999"),
@@ -190,6 +220,10 @@ const MISTAKES: &[Mistake] = &[
     after(synced, "approve 1234 --root notes", 1, "`atlas approvals` lists them"),
     after(synced, "approve --session none --root notes", 1, "`atlas approvals` lists those that do"),
     after(synced, "connect nobody --root notes", 2, "claude-code"),
+    mistake("connect cursor --url example.org", 2, "https://"),
+    mistake("connect cursor --url 'https://a b'", 2, "https://"),
+    mistake("connect cursor --url http://notes.example", 2, "https://"),
+    mistake("connect cursor --url https://notes.example --token-env 'Bearer x'", 2, "and not the token"),
 ];
 
 #[test]
@@ -207,6 +241,10 @@ fn each_mistake_is_told_in_a_line_that_says_what_to_do() {
             wrong.push(format!("{line}: {:?}\n{said}", output.status.code()));
         }
         let changed: Vec<PathBuf> = world.files().into_keys().filter(|path| !files.contains_key(path)).collect();
+        // A server may be started before the first sync.
+        if !line.starts_with("serve") && world.place.path("none").exists() {
+            wrong.push(format!("{line} made the store"));
+        }
         if !changed.is_empty() || world.files() != files {
             wrong.push(format!("{line} changed {changed:?}"));
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::support::deployment::demo;
-use crate::support::programs::{Place, Running, curl, json_of, until};
+use crate::support::programs::{Place, Running, curl, json_of, refusal_of, until};
 
 const SOON: Duration = Duration::from_secs(20);
 
@@ -191,12 +191,19 @@ fn the_page_opens_by_each_link_once_until_all_sessions_are_ended() {
     let other = up.command(&["ui", "--url", &up.url]).output().unwrap();
     let other = String::from_utf8(other.stdout).unwrap();
     assert_eq!(page(other.trim()).0, 200);
+    // The command finds the server itself, whatever its port.
+    let found = up.command(&["ui"]).output().unwrap();
+    let found = String::from_utf8(found.stdout).unwrap();
+    assert!(found.starts_with(&up.url) && page(found.trim()).0 == 200, "{found}");
     // The agent is told where the person decides.
     let bearer = format!("authorization: Bearer {}", up.token);
     let refused = curl(&["-X", "DELETE", &format!("{}/notes/vault/Home.md", up.url), "-H", &bearer]).unwrap().1;
     let refused: Value = serde_json::from_str(&refused).unwrap();
     let url = refused["error"]["details"]["approval"]["url"].as_str().unwrap();
     assert!(page(url).1.contains("delete a note"), "{url}");
+    let (place, notes, _) = up.stop();
+    let said = refusal_of(place.in_folder(&notes).arg("ui"));
+    assert!(said.contains("nothing on this machine serves the vault main"), "{said}");
 }
 
 #[test]

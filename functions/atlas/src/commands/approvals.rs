@@ -1,15 +1,15 @@
 //! `atlas approvals`
 
+use std::error::Error;
 use std::io::{self, BufRead as _, IsTerminal as _};
 
 use clap::{Args, ValueEnum};
-use serde_json::Value;
 
 use crate::commands::Outcome;
 use crate::local::Local;
 use crate::output::{self, Ended};
 use crate::vault_location::LocationArguments;
-use crate::waiting::{self, list, short};
+use crate::waiting::{self, Pages, Wanted, list, short};
 
 /// Arguments of `atlas approvals`.
 #[derive(Debug, Args)]
@@ -66,46 +66,70 @@ enum Decision {
 /// Runs `atlas approvals`: shows the calls that wait, and at a terminal asks what to do with each.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
-    let local = Local::open(&arguments.location.find(None, None)?)?;
-    let (status, session) = (arguments.status.as_str(), arguments.session.as_deref());
-    let found = waiting::calls(&local, status, session, !arguments.no_diff).await?;
+    let local = Local::open(&arguments.location.find(None, None)?).await?;
+    let wanted =
+        Wanted { status: arguments.status.as_str(), session: arguments.session.as_deref(), diffs: !arguments.no_diff };
     if arguments.json {
-        return output::json(&found);
+        return output::json(&waiting::calls(&local, wanted).await?);
     }
-    let calls = list(&found, "approvals");
     let asks = arguments.status == Status::Pending && !arguments.list && is_at_terminal();
     let mut undecided = 0;
-    for (at, call) in calls.iter().enumerate() {
-        undecided += usize::from(call["status"] == "pending" && call["lapsed"] != true);
-        let id = call["id"].as_str().unwrap_or_default();
-        if at > 0 {
-            output::line("");
-        }
-        waiting::print(call, short(id, calls));
-        if asks && call["lapsed"] != true {
-            match ask()? {
-                // The request may have expired meanwhile; the next one is shown all the same.
-                Decision::Approve => match waiting::approve(&local, id).await {
-                    Ok(_) => {
-                        undecided -= 1;
-                        output::line(APPROVED);
-                    }
-                    Err(error) => output::error(error.as_ref()),
-                },
-                Decision::Refuse(reason) => match waiting::refuse(&local, id, reason.as_deref()).await {
-                    Ok(_) => {
-                        undecided -= 1;
-                        output::line(REFUSED);
-                    }
-                    Err(error) => output::error(error.as_ref()),
-                },
-                Decision::Later => {}
-                Decision::Quit => return Err(Ended::NeedsAttention.into()),
+    let mut first = None;
+    let mut is_cut = false;
+    let mut pages = Pages::of(wanted);
+    while let Some(page) = pages.next(&local).await? {
+        let calls = list(&page, "approvals");
+        for call in calls {
+            let id = call["id"].as_str().unwrap_or_default();
+            match first {
+                None => first = Some(short(id, calls).to_owned()),
+                Some(_) => output::line(""),
+            }
+            waiting::print(call, short(id, calls));
+            if call["status"] != "pending" || call["lapsed"] == true {
+                continue;
+            }
+            match if asks { decide(&local, id).await? } else { Decided::No } {
+                Decided::Yes => {}
+                Decided::No => undecided += 1,
+                Decided::Quit => return Err(Ended::NeedsAttention.into()),
             }
         }
+        is_cut = page["truncated"] == true;
     }
-    tell_rest(&found, arguments.status, asks);
+    tell_rest(first.as_deref(), arguments.status, asks);
+    if is_cut {
+        output::note("there are more: decide on these first");
+    }
     Ended::waiting(undecided > 0)
+}
+
+/// Whether a call was decided on.
+enum Decided {
+    Yes,
+    No,
+    Quit,
+}
+
+/// Asks the person about the call with this id, and does what they say.
+async fn decide(local: &Local, id: &str) -> Result<Decided, Box<dyn Error>> {
+    let (done, told) = match ask()? {
+        Decision::Approve => (waiting::approve(local, id).await, APPROVED),
+        Decision::Refuse(reason) => (waiting::refuse(local, id, reason.as_deref()).await, REFUSED),
+        Decision::Later => return Ok(Decided::No),
+        Decision::Quit => return Ok(Decided::Quit),
+    };
+    match done {
+        Ok(_) => {
+            output::line(told);
+            Ok(Decided::Yes)
+        }
+        // The request may have expired meanwhile; the next one is shown all the same.
+        Err(error) => {
+            output::error(&*error);
+            Ok(Decided::No)
+        }
+    }
 }
 
 /// The message for an approved call.
@@ -113,19 +137,14 @@ pub(super) const APPROVED: &str = "approved: it passes when the agent repeats it
 /// The message for a refused call.
 pub(super) const REFUSED: &str = "refused: the agent gets the refusal when it repeats the call";
 
-fn tell_rest(found: &Value, status: Status, asks: bool) {
-    let calls = list(found, "approvals");
-    match (status, calls.first().and_then(|call| call["id"].as_str())) {
+fn tell_rest(first: Option<&str>, status: Status, asks: bool) {
+    match (status, first) {
         (Status::Pending, None) => output::note("no call waits for you"),
         (_, None) => output::note(format_args!("no call is {}", status.as_str())),
         (Status::Pending, Some(id)) if !asks => {
-            let id = short(id, calls);
             output::note(format_args!("approve one with `atlas approve {id}`; refuse it with `atlas refuse {id}`"));
         }
         _ => {}
-    }
-    if found["truncated"] == true {
-        output::note("there are more: decide on these first, or leave out the lines with --no-diff");
     }
 }
 

@@ -18,7 +18,7 @@ use crate::local::Local;
 use crate::output::{self, Ended};
 use crate::vault::author;
 use crate::vault_location::LocationArguments;
-use crate::waiting;
+use crate::waiting::{self, Wanted};
 
 /// Arguments of `atlas approve`.
 #[derive(Debug, Args)]
@@ -74,7 +74,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         }
     };
     let location = arguments.location.find(None, None)?;
-    let vault = Vault::new(location.vault.value.to_string(), location.open()?, Acl::default());
+    let vault = Vault::new(location.vault.value.to_string(), location.published().await?, Acl::default());
     let by = author();
     let time = Duration::from_secs(arguments.ttl);
     let approval = Approval { vault: &vault.id, operation, args_hash: &hash, by: &by, not_for: None, time };
@@ -92,7 +92,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
 }
 
 async fn approve_waiting(arguments: &Arguments, id: &str) -> Outcome {
-    let local = Local::open(&arguments.location.find(None, None)?)?;
+    let local = Local::open(&arguments.location.find(None, None)?).await?;
     let id = waiting::whole_id(&local, id, &["pending"]).await?;
     let approved = waiting::approve(&local, &id).await?;
     if arguments.json {
@@ -104,8 +104,8 @@ async fn approve_waiting(arguments: &Arguments, id: &str) -> Outcome {
 
 /// Approves the calls of a session that wait, as they are now: what the session asks for later waits anew.
 async fn approve_session(arguments: &Arguments, session: &str) -> Outcome {
-    let local = Local::open(&arguments.location.find(None, None)?)?;
-    let found = waiting::calls(&local, "pending", Some(session), false).await?;
+    let local = Local::open(&arguments.location.find(None, None)?).await?;
+    let found = waiting::calls(&local, Wanted { status: "pending", session: Some(session), diffs: false }).await?;
     let calls = waiting::list(&found, "approvals");
     let mut approved = Vec::new();
     for call in calls.iter().filter(|call| call["lapsed"] != true) {

@@ -123,11 +123,11 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         }
         AuthCommand::Rotate { place, stolen } => rotate(&place.file, stolen),
         AuthCommand::Grants { location, json } => {
-            let mirror = location.find(None, None)?.open()?;
+            let mirror = location.find(None, None)?.published().await?;
             print(&grant::grants(&mirror, Timestamp::now()).await?, json)
         }
         AuthCommand::Revoke { id, location, .. } => {
-            let (mirror, now) = (location.find(None, None)?.open()?, Timestamp::now());
+            let (mirror, now) = (location.find(None, None)?.published().await?, Timestamp::now());
             let all = grant::grants(&mirror, now).await?;
             let ended: Vec<Id> = match id {
                 None => all.iter().filter(|grant| !grant.is_ended).map(|grant| grant.id).collect(),

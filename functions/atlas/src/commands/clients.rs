@@ -1,5 +1,6 @@
 //! `atlas clients`
 
+use atlas_mirror::MirrorError;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde_json::json;
@@ -45,16 +46,32 @@ enum ClientsCommand {
 }
 
 /// Runs `atlas clients`.
-pub(crate) fn run(arguments: Arguments) -> Outcome {
+pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
     let (ClientsCommand::List { folder, .. }
     | ClientsCommand::Add { folder, .. }
     | ClientsCommand::Revoke { folder, .. }) = &arguments.what;
-    let list = ClientList::of(&folder.find(None, None)?.state()?);
+    let location = folder.find(None, None)?;
+    let list = ClientList::of(&location.state()?);
     match &arguments.what {
-        ClientsCommand::List { json, .. } => print(&list.read()?, *json),
+        ClientsCommand::List { json, .. } => {
+            let clients = list.read()?;
+            // A vault that has some was there.
+            if clients.is_empty() {
+                location.published().await?;
+            }
+            print(&clients, *json)
+        }
         ClientsCommand::Add { name, .. } => {
+            let is_first = list.read()?.is_empty();
             output::line(list.add(name, Timestamp::now())?.token);
+            // A client may be added before the first sync.
+            if is_first
+                && let Err(error) = location.published().await
+                && matches!(error.downcast_ref(), Some(MirrorError::NotPublished { .. }))
+            {
+                output::note(format_args!("{error}; until then the token opens nothing"));
+            }
             Ok(())
         }
         ClientsCommand::Revoke { name, .. } => {

@@ -34,8 +34,9 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let location = arguments.location.find(None, None)?;
     let merge = arguments.merges.are_merged();
     let options = SyncOptions { dry_run: true, merge, ..options(&location, Timestamp::now())? };
-    let summary = sync(&location.open()?, &options, Arc::new(())).await?;
-    let local = Local::open(&location)?;
+    let mirror = location.open_to_look()?;
+    let summary = sync(&mirror, &options, Arc::new(())).await?;
+    let local = Local::of(mirror);
     let color = Color::of(&io::stdout());
     let wanted = arguments.path.as_deref().map(|path| path.trim_end_matches('/'));
     let is_wanted = |path: &str| {

@@ -70,7 +70,11 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
 
 async fn examine(arguments: &Arguments, tell: &mut impl FnMut(&'static str, Result<String, String>) -> bool) {
     let found = arguments.location.find(None, None).map_err(|error| error.to_string());
-    let opened = found.and_then(|location| Ok((location.store().map_err(|error| error.to_string())?, location)));
+    let opened = found.and_then(|location| {
+        // To look makes no store.
+        location.check_store_folder().map_err(|error| error.to_string())?;
+        Ok((location.store().map_err(|error| error.to_string())?, location))
+    });
     let Ok((store, location)) = &opened else {
         tell("settings", opened.map(|_| String::new()));
         return;
@@ -112,7 +116,7 @@ async fn examine(arguments: &Arguments, tell: &mut impl FnMut(&'static str, Resu
     };
     tell("newest generation", Ok(described(&head)));
     tell("latest", latest(&mirror).await);
-    tell("history", history(&mirror, &head).await.map_err(|error| error.to_string()));
+    tell("history", history(&mirror, &head).await);
     tell("times", times(&mirror).await);
     objects(arguments, &mirror, &head, tell).await;
 }
@@ -137,9 +141,20 @@ fn skew(theirs: Result<Timestamp, MirrorError>) -> Result<String, String> {
     if ahead.abs() <= MAX_SKEW { Ok(text) } else { Err(format!("{text}: set this machine's clock")) }
 }
 
-async fn history(mirror: &Mirror, head: &Snapshot) -> Result<String, MirrorError> {
-    let history = mirror.history(head.generation(), HISTORY).await?;
-    Ok(format!("the last {} generations follow each other", history.len()))
+/// Checks that the manifests of the generations follow each other: the newest to their parents, all without a gap.
+async fn history(mirror: &Mirror, head: &Snapshot) -> Result<String, String> {
+    let failed = |error: MirrorError| error.to_string();
+    let history = mirror.history(head.generation(), HISTORY).await.map_err(failed)?;
+    let gaps = mirror.gaps(head.generation()).await.map_err(failed)?;
+    let count: u64 = gaps.iter().map(|gap| gap.end() - gap.start() + 1).sum();
+    match gaps.first() {
+        None => Ok(format!("the last {} generations follow each other", history.len())),
+        Some(gap) => Err(format!(
+            "the manifests of {count} older generations are missing, the newest of them {}: what these changed cannot be shown or undone; \
+             put the objects back if the store or a backup has them, else this passes when the generations before them are deleted",
+            gap.end()
+        )),
+    }
 }
 
 /// Checks that the generations' times, by the store's clock, are in order.

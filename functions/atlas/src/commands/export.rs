@@ -48,7 +48,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         )
         .into());
     }
-    let mirror = location.open()?;
+    let mirror = location.published().await?;
     let options = ExportOptions { to: arguments.to, generation: arguments.at, force: arguments.force };
     let exported = export(&mirror, &options, bar::start(arguments.json)).await?;
     let Exported { generation, files, bytes, skipped, renamed } = &exported;

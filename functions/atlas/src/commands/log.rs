@@ -43,14 +43,27 @@ struct Line<'a> {
 /// Runs `atlas log`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
-    let mirror = arguments.location.find(None, None)?.open()?;
+    let mirror = arguments.location.find(None, None)?.published().await?;
     let head = mirror.head().await?;
-    let history = mirror.history(head.generation(), usize::from(arguments.limit)).await?;
+    let history = mirror.history_over_gaps(head.generation(), usize::from(arguments.limit)).await?;
     let lines: Vec<Line<'_>> = history.iter().map(|snapshot| Line::of(snapshot.manifest())).collect();
     if arguments.json {
         return output::json(&lines);
     }
-    lines.iter().for_each(output::line);
+    let mut newer = None;
+    for line in &lines {
+        match newer.map(|newer: u64| (line.generation + 1, newer - 1)) {
+            Some((first, last)) if first == last => {
+                output::note(format_args!("generation {first} is missing: see `atlas doctor`"))
+            }
+            Some((first, last)) if first < last => {
+                output::note(format_args!("generations {first} to {last} are missing: see `atlas doctor`"));
+            }
+            _ => {}
+        }
+        output::line(line);
+        newer = Some(line.generation);
+    }
     Ok(())
 }
 

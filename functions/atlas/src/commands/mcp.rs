@@ -11,35 +11,54 @@ use clap::Args;
 use crate::commands::Outcome;
 use crate::features;
 use crate::local;
+use crate::newcomer::is_vault;
+use crate::output;
 use crate::repository::Repository;
 use crate::store::variables;
+use crate::user_folders::{states, variable_os};
 use crate::vault::DeploymentArguments;
 use crate::vault_location::GivenBy;
 
 /// Arguments of `atlas mcp`. In a folder that was never synced, and without a store, it publishes that folder into its `.atlas/`, and serves
-/// that, read-only.
+/// that, read-only. It refuses a vault of Obsidian, which is meant to be synced.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     deployment: DeploymentArguments,
+    /// Serve the folder read-only as code, from an index in its `.atlas/`, even if it is a vault
+    #[arg(long, conflicts_with_all = ["store", "vault", "config"])]
+    code: bool,
 }
 
 /// Runs `atlas mcp`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
-    let location = match arguments.deployment.find() {
-        Ok(location) if location.store.given_by != GivenBy::Default => location,
-        found => return serve_code(&arguments.deployment, found.ok().and_then(|found| found.folder)).await,
-    };
-    serve(Settings::read(location.variables())?.near_apps(), None).await
-}
-
-/// Serves the folder of code at `root`, or the current one.
-async fn serve_code(deployment: &DeploymentArguments, root: Option<PathBuf>) -> Outcome {
+    if !arguments.code {
+        if let Ok(location) = arguments.deployment.find()
+            && location.store.given_by != GivenBy::Default
+        {
+            return serve(Settings::read(location.variables())?.near_apps(), None).await;
+        }
+        // Else nothing says whether the folder was synced.
+        states()?;
+    }
     let names = ["ATLAS_VAULT", "ATLAS_CONFIG"];
-    if deployment.variables().any(|(name, _)| names.contains(&name.as_str())) {
+    if !arguments.code && arguments.deployment.variables().any(|(name, _)| names.contains(&name.as_str())) {
         return Err("--vault and --config need a store: name it with --store".into());
     }
-    serve_folder(root.map_or_else(env::current_dir, Ok)?).await
+    let named = arguments.deployment.place.root.or_else(|| variable_os("ATLAS_VAULT_ROOT").map(PathBuf::from));
+    let is_named = named.is_some();
+    let root = named.map_or_else(env::current_dir, std::path::absolute)?;
+    let shown = root.display();
+    if !arguments.code && is_vault(&root) {
+        return Err(format!(
+            "{shown} is a vault that was not synced before: run `atlas sync {shown}` first, or serve it read-only as code with --code"
+        )
+        .into());
+    }
+    if is_named {
+        output::note(format_args!("{shown} is served read-only as code; for notes, run `atlas sync {shown}` first"));
+    }
+    serve_folder(root).await
 }
 
 /// Serves a folder. The client is answered at once; its calls wait for the index.

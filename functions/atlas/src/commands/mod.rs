@@ -123,7 +123,7 @@ impl Command {
         match self {
             Self::Up(arguments) => up::run(arguments).await,
             Self::Where(arguments) => where_is::run(arguments),
-            Self::Clients(arguments) => clients::run(arguments),
+            Self::Clients(arguments) => clients::run(arguments).await,
             Self::Sync(arguments) => sync::run(arguments).await,
             Self::Status(arguments) => status::run(arguments).await,
             Self::Serve(arguments) => serve::run(arguments).await,
@@ -131,7 +131,7 @@ impl Command {
             Self::Mcp(arguments) => mcp::run(arguments).await,
             Self::Pack(arguments) => pack::run(arguments).await,
             Self::RalphyInit(folder) => pack::init_ralphy(folder),
-            Self::Connect(arguments) => connect::run(arguments),
+            Self::Connect(arguments) => connect::run(arguments).await,
             Self::Search(arguments) => search::run(arguments).await,
             Self::Table(arguments) => table::run(arguments).await,
             Self::Read(arguments) => read::run(arguments).await,

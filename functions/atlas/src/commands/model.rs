@@ -90,14 +90,14 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
             };
             let model = read(&folder, &prefixes)?;
             let phases = Phases::over(bar::start(false));
-            let mirror = place.open()?;
+            let mirror = place.published().await?;
             tokio::select! {
                 added = add(&mirror, &*model, &name, &embedder, &*phases) => added,
                 _ = tokio::signal::ctrl_c() => Err(phases.interrupted().into()),
             }
         }
-        ModelCommand::List { place, json } => list(&place.find(None, None)?.open()?, json).await,
-        ModelCommand::Remove { name, place } => remove(&place.find(None, None)?.open()?, &name).await,
+        ModelCommand::List { place, json } => list(&place.find(None, None)?.published().await?, json).await,
+        ModelCommand::Remove { name, place } => remove(&place.find(None, None)?.published().await?, &name).await,
     }
 }
 
@@ -114,8 +114,6 @@ async fn add(
     embedder: &Embedder,
     progress: &dyn Progress,
 ) -> Outcome {
-    // Before anything is uploaded.
-    mirror.head().await?;
     let info = mirror.add_model(name, model, embedder.time).await?;
     let StoredModelInfo { id, shape, .. } = &info;
     output::note(format_args!(

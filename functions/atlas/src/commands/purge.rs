@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
     let location = arguments.location.find(None, None)?;
-    let mirror = location.open()?;
+    let mirror = location.published().await?;
     let path = VaultPath::parse(&arguments.path).map_err(|error| format!("{}: {error}", arguments.path))?;
     let in_trash = VaultPath::parse(&format!("{TRASH}{path}")).map_err(|error| error.to_string())?;
     let head = mirror.head().await?;

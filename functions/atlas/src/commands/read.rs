@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
 /// Runs `atlas read`: prints the note's text.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
-    let local = Local::open(&arguments.location.find(None, None)?)?;
+    let local = Local::open(&arguments.location.find(None, None)?).await?;
     let print = |text: &str| io::stdout().write_all(text.as_bytes()).is_ok();
     Ok(local.read_pages(&arguments.path, arguments.generation, print).await.map_err(whole_reason)?)
 }

@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 /// Runs `atlas refuse`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
-    let local = Local::open(&arguments.location.find(None, None)?)?;
+    let local = Local::open(&arguments.location.find(None, None)?).await?;
     let id = waiting::whole_id(&local, &arguments.id, &["pending", "approved"]).await?;
     let refused = waiting::refuse(&local, &id, arguments.reason.as_deref()).await?;
     if arguments.json {

@@ -72,7 +72,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let location = arguments.location.find(None, None)?;
     let folder = location.folder()?;
     let options = SyncOptions { dry_run: true, ..options(&location, Timestamp::now())? };
-    let mut copies = sync(&location.open()?, &options, Arc::new(())).await?.copies;
+    let mut copies = sync(&location.published().await?, &options, Arc::new(())).await?.copies;
     copies.retain(|copy| arguments.path.as_ref().is_none_or(|path| path == copy));
     if copies.is_empty() {
         return match arguments.path {

@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
 /// Runs `atlas restore`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
-    let local = Local::open(&arguments.location.find(None, None)?)?;
+    let local = Local::open(&arguments.location.find(None, None)?).await?;
     let mut call = given([
         ("path", Some(arguments.path.as_str().into())),
         ("generation", arguments.generation.map(Value::from)),

@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
 /// Runs `atlas search`. If nothing is found the status is 1, as with grep.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
-    let local = Local::open(&arguments.location.find(None, None)?)?;
+    let local = Local::open(&arguments.location.find(None, None)?).await?;
     let mode = match (arguments.regex, arguments.literal) {
         (true, _) => "regex",
         (_, true) => "literal",

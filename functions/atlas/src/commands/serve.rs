@@ -1,6 +1,6 @@
 //! `atlas serve`: all functions in one process.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use atlas_web::server::Server;
@@ -13,8 +13,10 @@ use crate::examples;
 use crate::features;
 use crate::local;
 use crate::output;
+use crate::serving::Serving;
 use crate::signals::told_to_stop;
 use crate::vault::DeploymentArguments;
+use crate::vault_location::{Setting, VaultLocation};
 
 /// Arguments of `atlas serve`.
 #[derive(Debug, Args)]
@@ -48,10 +50,11 @@ pub(crate) fn routes() -> Routes {
 
 /// Runs `atlas serve`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
+    let location = arguments.deployment.find()?;
     let settings = Settings {
         audit: telemetry::audit(),
         scale_picture: features::SCALE_PICTURE,
-        ..Settings::read(arguments.deployment.find()?.variables())?.near_apps()
+        ..Settings::read(location.variables())?.near_apps()
     };
     telemetry::start(&settings.log, false);
     let address = arguments.addr.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.port));
@@ -75,6 +78,9 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         return Ok(());
     }
     let url = format!("http://{address}");
+    // The configuration may name another vault first.
+    let served = Setting { value: vault.parse()?, ..location.vault };
+    let _known = Serving::at(&VaultLocation { vault: served, ..location }, &here(address));
     output::line(format_args!("Serving the vault {vault} on {url} until Ctrl-C. To try it:"));
     let has_tokens = server.app().gate.is_shut();
     if has_tokens {
@@ -89,4 +95,14 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     ));
     server.run(told_to_stop()).await?;
     Ok(())
+}
+
+/// The URL by which this machine reaches a server that listens on `address`.
+fn here(address: SocketAddr) -> String {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    format!("http://{}", SocketAddr::new(ip, address.port()))
 }

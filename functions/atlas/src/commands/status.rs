@@ -77,7 +77,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let merge = arguments.merges.are_merged();
     let options = SyncOptions { dry_run: true, merge, ..options(&location, Timestamp::now())? };
     let runs = Runs::of(&options.state);
-    let (waiting, running) = match sync(&location.open()?, &options, Arc::new(())).await {
+    let (waiting, running) = match sync(&location.open_to_look()?, &options, Arc::new(())).await {
         Ok(summary) => (Some(Waiting::of(summary)), false),
         Err(SyncError::Locked { .. }) => (None, true),
         Err(error) => return Err(error.into()),
@@ -89,7 +89,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         print(&status);
     }
     if arguments.check {
-        return check(&location.open()?).await;
+        return check(&location.published().await?).await;
     }
     Ended::waiting(status.waiting.as_ref().is_some_and(Waiting::is_some))
 }

@@ -62,6 +62,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         repair: arguments.repair,
         message: arguments.message.as_deref(),
         is_watching: arguments.watch.is_some(),
+        embedding: Arc::default(),
     };
     if !arguments.json {
         runner.location.tell_store();
@@ -98,21 +99,25 @@ async fn follow(
     // One mirror for all runs, so that each reads only what is new; opened late, so that a store that is away stops nothing.
     let mut mirror = None;
     let mut watch = Watch::new(pause);
+    let mut failures = 0_u32;
     while !*stopped.borrow() {
         watch.begin(runner.location.folder()?);
         let is_reading = match watched(runner, &mut mirror, phases.clone()).await {
             Ok(summary) => {
                 print(arguments, &summary)?;
+                failures = 0;
                 summary.texts_waiting > 0
             }
             Err(error) => {
                 output::error(&*error);
+                failures = failures.saturating_add(1);
                 false
             }
         };
         tokio::select! {
             () = ready(()), if is_reading => {}
-            () = watch.wait(mirror.as_ref()), if !is_reading => {}
+            () = watch.wait_to_try_again(failures, mirror.as_ref()), if failures > 0 => {}
+            () = watch.wait(mirror.as_ref()), if !is_reading && failures == 0 => {}
             () = until(stopped.clone()) => {}
         }
     }

@@ -53,7 +53,7 @@ enum Shape {
 /// Runs `atlas table`.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
-    let local = Local::open(&arguments.location.find(None, None)?)?;
+    let local = Local::open(&arguments.location.find(None, None)?).await?;
     let format = match arguments.format {
         Some(Shape::Csv) => Format::Csv,
         Some(Shape::Jsonl) => Format::JsonLines,

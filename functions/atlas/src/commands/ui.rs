@@ -1,13 +1,12 @@
 //! `atlas ui`
 
-use atlas_web::Settings;
 use clap::Args;
 
 use crate::commands::Outcome;
 use crate::local::whole_reason;
 use crate::output;
 use crate::page;
-use crate::store::variables;
+use crate::serving;
 use crate::vault::author;
 use crate::vault_location::LocationArguments;
 
@@ -16,7 +15,7 @@ use crate::vault_location::LocationArguments;
 pub(crate) struct Arguments {
     #[command(flatten)]
     location: LocationArguments,
-    /// The address of the server [default: http://127.0.0.1, with the port ATLAS_PORT or 3737]
+    /// The address of the server [default: that of the `atlas up` or `atlas serve` which serves the vault on this machine]
     #[arg(long, value_name = "URL", conflicts_with = "sign_out")]
     url: Option<String>,
     /// Open the page in the browser
@@ -30,7 +29,8 @@ pub(crate) struct Arguments {
 /// Runs `atlas ui`: prints a link to the page, which works once.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
-    let mirror = arguments.location.find(None, None)?.open()?;
+    let location = arguments.location.find(None, None)?;
+    let mirror = location.published().await?;
     if arguments.sign_out {
         atlas_ui::session::end_all(&mirror, &author()).await.map_err(whole_reason)?;
         output::note("all sessions of the page have ended");
@@ -38,7 +38,10 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     }
     let url = match arguments.url {
         Some(url) => url,
-        None => format!("http://127.0.0.1:{}", Settings::read(variables())?.port),
+        None => serving::address(&location).ok_or_else(|| {
+            let (vault, store) = (&location.vault.value, &location.store.value);
+            format!("nothing on this machine serves the vault {vault} of {store}: start `atlas up` in its folder, or name the server's address with --url")
+        })?,
     };
     let page = page::link(&mirror, &url).await?;
     output::line(&page);

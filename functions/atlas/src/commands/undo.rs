@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
 /// Runs `atlas undo`: shows what would be undone, asks, and does it.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
-    let local = Local::open(&arguments.location.find(None, None)?)?;
+    let local = Local::open(&arguments.location.find(None, None)?).await?;
     let mut call = given([
         ("generation", arguments.generation.map(Value::from)),
         ("by", arguments.by.clone().map(Value::from)),
@@ -76,9 +76,17 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     if arguments.json {
         return output::json(&done);
     }
-    let count = list(&done, "undone").len();
+    let (count, left) = (list(&done, "undone").len(), list(&done, "left"));
+    if list(&plan, "left").len() != left.len() {
+        left.iter().for_each(print_left);
+    }
+    if count == 0 {
+        output::note("nothing was taken back: others changed these files meanwhile");
+        return Err(Ended::NothingFound.into());
+    }
     output::line(format_args!(
-        "{count} files restored: generation {}; the next sync writes them into the folder",
+        "{count} of {} files restored: generation {}; the next sync writes them into the folder",
+        count + left.len(),
         done["generation"]
     ));
     Ok(())
@@ -92,10 +100,12 @@ fn print(plan: &Value) {
             None => output::line(format_args!("- {path} (into the trash)")),
         }
     }
-    for file in list(plan, "left") {
-        let text = |name: &str| file[name].as_str().unwrap_or_default();
-        output::line(format_args!("  {} stays: {}", text("path"), text("reason")));
-    }
+    list(plan, "left").iter().for_each(print_left);
+}
+
+fn print_left(file: &Value) {
+    let text = |name: &str| file[name].as_str().unwrap_or_default();
+    output::line(format_args!("  {} stays: {}", text("path"), text("reason")));
 }
 
 /// Whether the person at the terminal agrees.

@@ -34,6 +34,7 @@ use crate::output::{self, Ended};
 use crate::page;
 use crate::report;
 use crate::runner::{Runner, SyncRules};
+use crate::serving::Serving;
 use crate::signals::{until, until_told_to_stop};
 use crate::vault::FolderArguments;
 use crate::vault_location::VaultLocation;
@@ -80,6 +81,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         repair: false,
         message: None,
         is_watching: true,
+        embedding: Arc::default(),
     };
     // A store that cannot be opened is told to whom alerts go.
     runner.open().await?;
@@ -99,6 +101,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), arguments.port.unwrap_or(settings.port));
     let server = Server::listen(routes(), &settings, address).await?.with_page()?;
     let url = format!("http://{}", server.address()?);
+    let _known = Serving::at(&location, &url);
     let app = server.app().clone();
     let vault = app.atlas.vault(None)?;
     let mirror = vault.mirror.clone();
@@ -152,11 +155,13 @@ async fn follow(
     let mut generation = first.generation;
     print_changes(&first, None, &mut skipped);
     let mut is_reading = first.texts_waiting > 0;
+    let (mut failures, mut told) = (0_u32, String::new());
     loop {
         watch.begin(folder);
         tokio::select! {
             () = ready(()), if is_reading => {}
-            () = watch.wait_on_both(mirror, generation, is_folder) => {}
+            () = watch.wait_to_try_again(failures, Some(mirror)), if failures > 0 => {}
+            () = watch.wait_on_both(mirror, generation, is_folder), if failures == 0 => {}
             () = announced.as_mut() => {}
             () = until(stopped.clone()) => break,
         }
@@ -164,13 +169,19 @@ async fn follow(
             Ok(summary) => {
                 generation = summary.generation;
                 is_reading = summary.texts_waiting > 0;
+                failures = 0;
+                told.clear();
                 print_changes(&summary, Some(&format!("{:.0} ", Timestamp::now())), &mut skipped);
             }
             Err(error) => {
-                output::error(&*error);
                 is_reading = false;
-                // After a failure, the same change does not trigger another sync.
-                generation = mirror.known_generation().unwrap_or(generation);
+                failures = failures.saturating_add(1);
+                // What lasts is told once.
+                let text = error.to_string();
+                if text != told {
+                    output::error(&*error);
+                    told = text;
+                }
             }
         }
     }
