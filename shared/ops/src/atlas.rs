@@ -62,6 +62,9 @@ pub struct CurrentContext {
     pub spine: Option<Vec<String>>,
     /// The time zone of today, by its IANA name; UTC if [`None`].
     pub time_zone: Option<String>,
+    /// The language of dates in the names and texts of notes, as Obsidian's is; that of the vault's settings, or else
+    /// English, if [`None`].
+    pub locale: Option<String>,
 }
 
 impl fmt::Display for NowNote {

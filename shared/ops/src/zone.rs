@@ -1,5 +1,6 @@
-//! The time zone in which the days of a call are.
+//! The time zone in which the days of a call are, and the language of their names.
 
+use atlas_vault::date_format::Locale;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
 use crate::arguments::{Zone, invalid_input};
@@ -19,5 +20,17 @@ impl Context<'_> {
         };
         let zone = TimeZoneDatabase::bundled().get(name);
         zone.map_err(|_| invalid_input(field, "write the name of a time zone, such as Europe/Berlin"))
+    }
+
+    /// The language of dates that the deployment is configured with.
+    ///
+    /// # Errors
+    /// When there is no language of that name.
+    pub fn locale(&self) -> Result<Option<Locale>, Error> {
+        let named = |name: &String| {
+            Locale::named(name)
+                .ok_or_else(|| invalid_input("context.locale", "write the name of a language, such as de or pt-br"))
+        };
+        self.atlas.current.locale.as_ref().map(named).transpose()
     }
 }

@@ -16,9 +16,11 @@ use atlas_access::Access;
 use atlas_ops::arguments::{self, Text, Zone, invalid_input};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::Context;
+use atlas_ops::read::index::{Index, Want};
 use atlas_ops::read::notes;
 use atlas_ops::read::view::View;
 use atlas_vault::VaultPath;
+use atlas_vault::resolve::{Files, resolve};
 use jiff::civil::{Date, DateTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,7 +73,7 @@ impl PeriodicDay {
 /// The path of today's note, whether it exists or not.
 pub(crate) async fn todays_path(context: &Context<'_>, view: &View) -> Result<VaultPath, Error> {
     let now = context.zone(None)?.to_datetime(context.now);
-    Settings::read(view, Period::Daily).await?.path(now)
+    Settings::read(context, view, Period::Daily).await?.path(now)
 }
 
 /// The day in argument `field`.
@@ -83,8 +85,8 @@ fn day(field: &str, text: &Text<10>) -> Result<Date, Error> {
 #[derive(Debug)]
 struct PeriodicNote {
     path: VaultPath,
-    /// The text of a new one.
-    new: String,
+    /// The text of a new one, or why there can be none.
+    new: Result<String, Unmade>,
     /// The template of that; [`None`] if there is none.
     template: Option<String>,
 }
@@ -98,23 +100,80 @@ impl PeriodicNote {
         which: &PeriodicDay,
         template: Option<&VaultPath>,
     ) -> Result<Self, Error> {
-        let settings = Settings::read(view, which.period).await?;
+        let settings = Settings::read(context, view, which.period).await?;
         let path = settings.path(which.at)?;
         let named = match template {
             Some(path) => Some(path.clone()),
-            // A missing template gives an empty note, as in Obsidian.
             None => settings.template().filter(|path| context.check(Access::Read, path).is_ok()),
         };
-        let text = match &named {
-            Some(path) => text(view, path).await?,
-            None => None,
+        let found = match (&named, template) {
+            (Some(path), None) => linked(view, path).await?,
+            (Some(path), Some(_)) => text(view, path).await?.map(|text| (path.clone(), text)),
+            (None, _) => None,
         };
-        if let (Some(path), None) = (template, &text) {
+        if let (Some(path), None) = (template, &found) {
             return Err(notes::missing(path.as_str()));
         }
-        let used = named.filter(|_| text.is_some()).map(|path| path.as_str().to_owned());
-        let new = text.map(|text| settings.filled(&text, &path, which.at)).unwrap_or_default();
+        let used = found.as_ref().map(|(path, _)| path.as_str().to_owned());
+        let new = match (settings.check_new(&path), &named, &found) {
+            (Err(error), ..) => Err(Unmade::Language(error.message)),
+            (Ok(()), Some(named), None) => Err(Unmade::NoTemplate(named.clone())),
+            (Ok(()), _, found) => {
+                let filled = |(_, text): &(VaultPath, String)| settings.filled(text, &path, which.at);
+                Ok(found.as_ref().map(filled).unwrap_or_default())
+            }
+        };
         Ok(Self { path, new, template: used })
+    }
+
+    /// The text of a new note.
+    fn new_text(&self) -> Result<&str, Error> {
+        self.new.as_deref().map_err(Unmade::error)
+    }
+}
+
+/// Why no note can be made. One that exists is found nevertheless.
+#[derive(Debug)]
+enum Unmade {
+    /// The language of its name is not known.
+    Language(String),
+    /// The settings name a template that is not there.
+    NoTemplate(VaultPath),
+}
+
+impl Unmade {
+    fn error(&self) -> Error {
+        match self {
+            Self::Language(message) => {
+                Error::bad_request(Reason::SettingsInvalid, message.clone()).with("field", "context.locale")
+            }
+            Self::NoTemplate(path) => {
+                let message = format!("the settings name the template {path}, which is not there: a person can change it in Obsidian's settings, or create it");
+                Error::bad_request(Reason::TemplateUnusable, message).with("path", path.as_str())
+            }
+        }
+    }
+}
+
+/// The note that the settings of a template mean, as a link from the root would, and its text.
+async fn linked(view: &View, named: &VaultPath) -> Result<Option<(VaultPath, String)>, Error> {
+    if let Some(found) = text(view, named).await? {
+        return Ok(Some((named.clone(), found)));
+    }
+    let index = Index::fetch(view.clone(), Want::default()).await?;
+    let name = named.file_name().to_lowercase();
+    let mut files = Files::default();
+    for (path, document) in settings::language::paths(&index, "")? {
+        let is_namesake = path.rsplit('/').next().is_some_and(|last| last.to_lowercase() == name);
+        if is_namesake && index.shows(document) && let Ok(path) = VaultPath::parse(&path) {
+            files.insert(path);
+        }
+    }
+    // Links from any note of the root mean the same.
+    let Ok(root) = VaultPath::parse(named.file_name()) else { return Ok(None) };
+    match resolve(named.as_str(), &root, &files) {
+        Some(path) => Ok(text(view, path).await?.map(|text| (path.clone(), text))),
+        None => Ok(None),
     }
 }
 

@@ -5,17 +5,20 @@ pub mod list_templates;
 
 use atlas_ops::arguments::invalid_input;
 use atlas_ops::error::{Code, Error, Reason};
+use atlas_ops::operation::Context;
 use atlas_ops::read::settings::document;
 use atlas_ops::read::view::View;
 use atlas_vault::VaultPath;
-use atlas_vault::date_format::{self, MAX_FORMAT_BYTES};
+use atlas_vault::date_format::{Locale, MAX_FORMAT_BYTES};
 use atlas_vault::template::templater;
-use futures::future::try_join;
+use futures::future::try_join3;
 use jiff::civil::DateTime;
 use serde_json::{Map, Value};
 
+use crate::plugins::{self, Dates};
+
 const CORE: &str = ".obsidian/templates.json";
-const TEMPLATER: &str = ".obsidian/plugins/templater-obsidian/data.json";
+const TEMPLATER: &str = "templater-obsidian";
 
 /// The vault's settings of templates.
 struct Settings {
@@ -23,11 +26,14 @@ struct Settings {
     folders: Vec<String>,
     date_format: String,
     time_format: String,
+    /// The language of dates.
+    locale: Locale,
 }
 
 impl Settings {
-    async fn read(view: &View) -> Result<Self, Error> {
-        let (core, templater) = try_join(document(view, CORE), document(view, TEMPLATER)).await?;
+    async fn read(context: &Context<'_>, view: &View) -> Result<Self, Error> {
+        let (core, templater, dates) =
+            try_join3(document(view, CORE), plugins::settings(view, TEMPLATER), Dates::read(context, view)).await?;
         let (core, templater) = (core.unwrap_or_default(), templater.unwrap_or_default());
         let text = |settings: &Value, name: &str| {
             let text = settings.get(name).and_then(Value::as_str).map(str::trim).unwrap_or_default();
@@ -44,6 +50,7 @@ impl Settings {
             folders,
             date_format: format("dateFormat", "YYYY-MM-DD"),
             time_format: format("timeFormat", "HH:mm"),
+            locale: dates.locale,
         })
     }
 
@@ -51,8 +58,8 @@ impl Settings {
     fn value(&self, name: &str, format: Option<&str>, title: &str, now: DateTime) -> Option<String> {
         let format = format.filter(|format| format.len() <= MAX_FORMAT_BYTES);
         match name.to_ascii_lowercase().as_str() {
-            "date" => Some(date_format::write(format.unwrap_or(&self.date_format), now)),
-            "time" => Some(date_format::write(format.unwrap_or(&self.time_format), now)),
+            "date" => Some(self.locale.write(format.unwrap_or(&self.date_format), now)),
+            "time" => Some(self.locale.write(format.unwrap_or(&self.time_format), now)),
             "title" => Some(title.to_owned()),
             _ => None,
         }

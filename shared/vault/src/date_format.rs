@@ -1,16 +1,19 @@
-//! Date formats as in Moment.js, in English: writing and reading. Weeks (`w`, `gggg`) begin on Sunday, and the first
-//! week of a year is the one with January 1st. ISO weeks (`W`, `GGGG`) begin on Monday, and the first is the one with
-//! January 4th.
+//! Date formats as in Moment.js: writing and reading, in the languages that Obsidian has. A [`Locale`] has the names of
+//! months and days, the localized formats (`L`), and the weeks: their first day, and the day of January that the first
+//! week of a year contains. ISO weeks (`W`, `GGGG`) begin on Monday in all of them.
 //!
 //!
 //! # Layout
-//! - `token`: the parts of a format; [`write`](mod@write); [`read`]
+//! - [`locale`](Locale): languages, from `locales.jsonl`; `token`: the parts of a format; `write`; `read`
+//!
+//! `infra/date_locales.mjs` writes `locales.jsonl`, and the dates of Moment.js in `golden.jsonl`, of which a test is.
 
-use jiff::civil::Date;
+use jiff::civil::{Date, DateTime};
 
-pub use read::read;
-pub use write::write;
+pub use locale::Locale;
+use token::{Token, expanded, tokens};
 
+mod locale;
 mod read;
 mod token;
 mod write;
@@ -18,29 +21,25 @@ mod write;
 /// Longest format, in bytes.
 pub const MAX_FORMAT_BYTES: usize = 500;
 
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-
-/// The week that contains `date`, counted from Sundays: its year, and its number in that year.
+/// Formats `at`, a time in UTC, in English.
 #[must_use]
-pub(crate) fn week(date: Date) -> (i16, i16) {
-    // A week belongs to the year of its last day, since the first week of a year has January 1st.
-    let left = 6 - i64::from(date.weekday().to_sunday_zero_offset());
-    let last = date.checked_add(jiff::Span::new().days(left)).unwrap_or(date);
-    (last.year(), (last.day_of_year() - 1) / 7 + 1)
+pub fn write(format: &str, at: DateTime) -> String {
+    Locale::default().write(format, at)
+}
+
+/// Whether texts in this format differ between languages by more than digits.
+#[must_use]
+pub fn is_in_words(format: &str) -> bool {
+    let is_word = |token| {
+        let Token::Part(part) = token else { return false };
+        part.ends_with('o')
+            || matches!(
+                part,
+                "MMM" | "MMMM" | "dd" | "ddd" | "dddd" | "N" | "NN" | "NNN" | "NNNN" | "NNNNN" | "a" | "A"
+            )
+    };
+    let expanded = expanded(format, Locale::default());
+    *expanded != *format || tokens(&expanded).any(is_word)
 }
 
 /// The quarter of `date`, from 1.

@@ -57,6 +57,52 @@ async fn a_note_is_found_and_made_where_the_vaults_settings_say() {
 }
 
 #[tokio::test]
+async fn notes_in_another_language_are_found_and_never_doubled() {
+    let vault = VaultBuilder::new()
+        .file(".obsidian/daily-notes.json", br#"{"folder": "J", "format": "YYYY-MM-DD dddd", "template": "jt"}"#)
+        .file(".obsidian/community-plugins.json", br#"["calendar"]"#)
+        .file(".obsidian/plugins/calendar/data.json", br#"{"weekStart": "monday"}"#)
+        .file(
+            ".obsidian/plugins/periodic-notes/data.json",
+            br#"{"daily": {"enabled": true}, "weekly": {"enabled": true}}"#,
+        )
+        .note("T/jt.md", "# {{date:dddd}}\n")
+        .note("J/2026-11-27 Freitag.md", "there\n");
+    let client = Deployment::of_vault(&vault).await.client();
+    let tools = Tools::of(&client);
+    let of = |date: &str| json!({ "period": "daily", "date": date });
+    let found = tools.good("find_or_create_periodic_note", of("2026-11-27")).await;
+    assert_eq!((&found["path"], &found["created"]), (&json!("J/2026-11-27 Freitag.md"), &json!(false)));
+    let listed = tools.good("list_periodic_notes", json!({ "period": "daily" })).await;
+    assert_eq!(listed["items"][0]["date"], "2026-11-27");
+    let error = tools.bad("create_periodic_note", of("2026-11-28"), "settings_invalid").await;
+    assert!(error["message"].as_str().unwrap().contains("context.locale"), "{error}");
+    // The plugin is turned off.
+    tools.bad("get_periodic_note", json!({ "period": "weekly" }), "plugin_missing").await;
+
+    let vault = vault.file(".obsidian/plugins/calendar/data.json", br#"{"localeOverride": "de"}"#);
+    let client = Deployment::of_vault(&vault).await.client();
+    let tools = Tools::of(&client);
+    let made = tools.good("create_periodic_note", of("2026-11-28")).await;
+    assert_eq!((&made["path"], &made["template_used"]), (&json!("J/2026-11-28 Samstag.md"), &json!("T/jt.md")));
+    assert_eq!(tools.text("J/2026-11-28 Samstag.md").await, "# Samstag\n");
+}
+
+#[tokio::test]
+async fn a_template_that_is_not_there_is_named() {
+    let vault = VaultBuilder::new()
+        .file(".obsidian/daily-notes.json", br#"{"template": "lost"}"#)
+        .note("2026-01-02.md", "there\n");
+    let client = Deployment::of_vault(&vault).await.client();
+    let tools = Tools::of(&client);
+    let of = |date: &str| json!({ "period": "daily", "date": date });
+    let error = tools.bad("find_or_create_periodic_note", of("2026-01-03"), "template_unusable").await;
+    assert!(error["message"].as_str().unwrap().contains("lost.md"), "{error}");
+    let found = tools.good("find_or_create_periodic_note", of("2026-01-02")).await;
+    assert_eq!(found["content"], "there\n");
+}
+
+#[tokio::test]
 async fn text_is_added_to_a_note_once_or_under_a_heading() {
     let client = Deployment::of_vault(&vault()).await.client();
     let tools = Tools::of(&client);

@@ -7,7 +7,7 @@ use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::view::View;
 use atlas_ops::write::editing;
 use atlas_ops::write::writable::MAX_NOTE_BYTES;
-use atlas_vault::edit::{Edit, EditError, Problem, apply};
+use atlas_vault::edit::{Edit, EditError, Problem, apply, fit};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use schemars::JsonSchema;
@@ -85,7 +85,7 @@ impl Operation for AppendToPeriodicNote {
         let place = context.read(find).await?.value;
         super::check(context, Access::Write, &place.path)?;
         let append = |there: Option<&str>| {
-            let before = there.unwrap_or(&place.new);
+            let before = there.map_or_else(|| place.new_text(), Ok)?;
             let after = appended(before, &arguments)?;
             let bytes = after.len().saturating_sub(before.len());
             Ok((after, bytes))
@@ -108,7 +108,7 @@ fn appended(text: &str, arguments: &Arguments) -> Result<String, Error> {
     let content = arguments.content.as_str();
     let Some(heading) = &*arguments.heading else {
         if !arguments.ensure_newline {
-            return Ok(format!("{text}{content}"));
+            return Ok(format!("{text}{}", fit(text, content)));
         }
         return editing::apply(text, &[Edit::Append { text: ended(content) }], "content");
     };
@@ -133,4 +133,18 @@ fn appended(text: &str, arguments: &Arguments) -> Result<String, Error> {
 /// The text, ending with a line break.
 fn ended(content: &str) -> String {
     if content.ends_with('\n') { content.to_owned() } else { format!("{content}\n") }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_added_has_the_line_breaks_of_the_note() {
+        let given = json!({ "period": "daily", "content": "two\nthree", "ensure_newline": false });
+        let arguments: Arguments = serde_json::from_value(given).unwrap();
+        assert_eq!(appended("one\r\n", &arguments).unwrap(), "one\r\ntwo\r\nthree");
+    }
 }

@@ -85,7 +85,7 @@ impl Operation for CreatePeriodicNote {
                 let message = format!("there is a note at {} already", place.path);
                 Err(Error::new(Code::Conflict, Reason::NoteExists, message).with("path", place.path.as_str()))
             }
-            None => Ok((place.new.clone(), ())),
+            None => Ok((place.new_text()?.to_owned(), ())),
         };
         let made = editing::edit_or_create(context, &Self::INFO, &place.path, create).await?;
         let value = Output {

@@ -70,7 +70,7 @@ impl Operation for FindOrCreatePeriodicNote {
         let place = context.read(find).await?.value;
         super::check(context, Access::Write, &place.path)?;
         let find = |there: Option<&str>| {
-            let text = there.unwrap_or(&place.new).to_owned();
+            let text = there.map_or_else(|| place.new_text(), Ok)?.to_owned();
             Ok((text.clone(), text))
         };
         let made = editing::edit_or_create(context, &Self::INFO, &place.path, find).await?;

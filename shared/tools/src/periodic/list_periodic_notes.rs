@@ -13,7 +13,9 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Period, day, settings::Settings};
+use super::settings::Settings;
+use super::settings::language::paths;
+use super::{Period, day};
 
 /// Lists the existing daily, weekly, monthly, quarterly or yearly notes, by date.
 pub struct ListPeriodicNotes;
@@ -75,7 +77,8 @@ impl Operation for ListPeriodicNotes {
             async move {
                 let generation = view.generation();
                 let (settings, index) =
-                    try_join(Settings::read(&view, period), Index::fetch(view.clone(), Want::default())).await?;
+                    try_join(Settings::read(context, &view, period), Index::fetch(view.clone(), Want::default()))
+                        .await?;
                 let found = found(&index, &settings, from, to)?;
                 let shown = paging.of(&found);
                 let documents: Vec<DocumentRef> = shown.iter().map(|(_, _, document)| *document).collect();
@@ -96,15 +99,11 @@ impl Operation for ListPeriodicNotes {
 /// The existing notes by the settings, by date and path.
 fn found(index: &Index, settings: &Settings, from: Date, to: Date) -> Result<Vec<(Date, String, DocumentRef)>, Error> {
     let mut found = Vec::new();
-    for segment in index.segments() {
-        for document in index.paths(segment)?.with_prefix(settings.folder()) {
-            let document = DocumentRef { segment, document };
-            let path = index.path(document)?;
-            if let Some(date) = settings.first_day(&path).filter(|date| (from..=to).contains(date))
-                && index.shows(document)
-            {
-                found.push((date, path, document));
-            }
+    for (path, document) in paths(index, settings.folder())? {
+        if let Some(date) = settings.first_day(&path).filter(|date| (from..=to).contains(date))
+            && index.shows(document)
+        {
+            found.push((date, path, document));
         }
     }
     found.sort_unstable();

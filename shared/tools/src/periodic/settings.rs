@@ -1,30 +1,44 @@
 //! The settings of periodic notes: Obsidian's own for daily notes, and those of the plugin Periodic Notes.
+//!
+//! # Layout
+//! - this file: the settings; `language`: the language of names; `placeholders`: those of templates
 
 use atlas_ops::error::{Code, Error, Reason};
+use atlas_ops::operation::Context;
+use atlas_ops::read::index::{Index, Want};
 use atlas_ops::read::settings::document;
 use atlas_ops::read::view::View;
 use atlas_ops::write::writable;
-use atlas_vault::{VaultPath, date_format, template};
-use futures::future::try_join;
+use atlas_vault::date_format::{self, Locale};
+use atlas_vault::{VaultPath, template};
+use futures::future::try_join3;
 use jiff::civil::{Date, DateTime};
-use jiff::{Span, ToSpan as _};
 use serde_json::Value;
 
+use self::language::OtherNames;
 use super::Period;
+use crate::plugins::{self, Dates};
+
+pub(super) mod language;
+mod placeholders;
 
 /// The file of the settings.
 const CORE: &str = ".obsidian/daily-notes.json";
-const PLUGIN: &str = ".obsidian/plugins/periodic-notes/data.json";
-const PLUGIN_NAME: &str = "periodic-notes";
+const PLUGIN: &str = "periodic-notes";
+
 /// The path and template of notes of a period.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
+    period: Period,
     /// With a slash at its end; empty for the root.
     folder: String,
     format: String,
     template: String,
     /// The format of `{{date}}`; [`None`] for the note's name.
     date_format: Option<&'static str>,
+    locale: Locale,
+    /// Names in other languages, where nobody says the language.
+    others: OtherNames,
 }
 
 impl Period {
@@ -53,18 +67,25 @@ impl Period {
 
 impl Settings {
     /// The settings of `period`; Obsidian's own for daily notes unless the plugin has some.
-    pub(super) async fn read(view: &View, period: Period) -> Result<Self, Error> {
+    pub(super) async fn read(context: &Context<'_>, view: &View, period: Period) -> Result<Self, Error> {
         let core = async { if period == Period::Daily { document(view, CORE).await } else { Ok(None) } };
-        let (plugin, core) = try_join(document(view, PLUGIN), core).await?;
-        if let Some(found) = plugin.as_ref().and_then(|plugin| of_plugin(plugin, period)) {
-            return Self::of(found, period, None);
+        let (plugin, core, dates) =
+            try_join3(plugins::settings(view, PLUGIN), core, Dates::read(context, view)).await?;
+        let mut settings = match plugin.as_ref().and_then(|plugin| of_plugin(plugin, period)) {
+            Some(found) => Self::of(found, period, None)?,
+            None if period == Period::Daily => {
+                Self::of(&core.unwrap_or_default(), period, Some(Period::Daily.format()))?
+            }
+            None => {
+                let message = "the plugin Periodic Notes is not set up for such notes in this vault: turn them on in its settings";
+                return Err(Error::new(Code::NotFound, Reason::PluginMissing, message).with("plugin", PLUGIN));
+            }
+        };
+        settings.locale = dates.locale;
+        if !dates.is_said && date_format::is_in_words(&settings.format) {
+            settings.guess(&Index::fetch(view.clone(), Want::default()).await?)?;
         }
-        if period == Period::Daily {
-            return Self::of(&core.unwrap_or_default(), period, Some(Period::Daily.format()));
-        }
-        let message =
-            "the plugin Periodic Notes is not set up for such notes in this vault: turn them on in its settings";
-        Err(Error::new(Code::NotFound, Reason::PluginMissing, message).with("plugin", PLUGIN_NAME))
+        Ok(settings)
     }
 
     fn of(settings: &Value, period: Period, date_format: Option<&'static str>) -> Result<Self, Error> {
@@ -80,12 +101,13 @@ impl Settings {
         let folder = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         let template = [text("template"), text("templatePath")].into_iter().find(|path| !path.is_empty());
         let template = template.unwrap_or_default().trim_matches('/').to_owned();
-        Ok(Self { folder, format: format.to_owned(), template, date_format })
+        let (format, locale) = (format.to_owned(), Locale::default());
+        Ok(Self { period, folder, format, template, date_format, locale, others: OtherNames::default() })
     }
 
     /// The path of the note of the period that has this day.
     pub(super) fn path(&self, at: DateTime) -> Result<VaultPath, Error> {
-        let name = date_format::write(&self.format, at);
+        let name = self.locale.write(&self.format, at);
         let path = format!("{}{}.md", self.folder, name.strip_suffix(".md").unwrap_or(&name));
         writable::path("format", &path)
             .map_err(|error| unusable(&format!("what it names cannot be a note: {}", error.message)))
@@ -99,7 +121,7 @@ impl Settings {
     /// The first day of the period of the note at `path`, if it is one of them.
     pub(super) fn first_day(&self, path: &str) -> Option<Date> {
         let name = path.strip_prefix(&self.folder)?.strip_suffix(".md")?;
-        date_format::read(self.format.strip_suffix(".md").unwrap_or(&self.format), name)
+        self.locale.read(self.format.strip_suffix(".md").unwrap_or(&self.format), name)
     }
 
     /// The template, if there is one.
@@ -108,30 +130,14 @@ impl Settings {
         (!name.is_empty()).then(|| VaultPath::parse(&format!("{name}.md")).ok())?
     }
 
-    /// A template, filled in: `{{date}}`, `{{time}}`, `{{title}}`, `{{yesterday}}`, `{{tomorrow}}`, and the first two
-    /// with a format. Everything else stays unchanged.
-    pub(super) fn filled(&self, template: &str, path: &VaultPath, at: DateTime) -> String {
-        template::fill(template, |name, format| self.value(name, format, path, at))
+    /// Fails if a new note of the period of `at` could be a second one.
+    pub(super) fn check_new(&self, path: &VaultPath) -> Result<(), Error> {
+        self.first_day(path.as_str()).map_or(Ok(()), |day| self.check_language(day))
     }
 
-    /// The value of `{{name}}` or `{{name:format}}`.
-    fn value(&self, name: &str, format: Option<&str>, path: &VaultPath, at: DateTime) -> Option<String> {
-        let beside =
-            |days: Span| at.checked_add(days).map_or_else(|_| String::new(), |at| date_format::write(&self.format, at));
-        Some(match (name.to_ascii_lowercase().as_str(), format) {
-            ("date" | "time", Some(format)) if format.len() <= date_format::MAX_FORMAT_BYTES => {
-                date_format::write(format, at)
-            }
-            ("date", None) => match self.date_format {
-                Some(format) => date_format::write(format, at),
-                None => path.stem().to_owned(),
-            },
-            ("time", None) => date_format::write("HH:mm", at),
-            ("title", None) => path.stem().to_owned(),
-            ("yesterday", None) => beside(-1.day()),
-            ("tomorrow", None) => beside(1.day()),
-            _ => return None,
-        })
+    /// A template, filled in. Everything else stays unchanged.
+    pub(super) fn filled(&self, template: &str, path: &VaultPath, at: DateTime) -> String {
+        template::fill(template, |name, format| self.value(name, format, path, at))
     }
 }
 

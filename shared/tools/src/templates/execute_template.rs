@@ -9,6 +9,7 @@ use atlas_ops::read::notes;
 use atlas_ops::read::view::View;
 use atlas_ops::write::editing;
 use atlas_vault::VaultPath;
+use atlas_vault::edit::fit;
 use atlas_vault::template::{self, templater};
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -93,16 +94,17 @@ impl Operation for ExecuteTemplate {
         let read = |view: View| {
             let template = &template;
             async move {
-                let settings = Settings::read(&view).await?;
+                let settings = Settings::read(context, &view).await?;
                 let text = periodic::text(&view, template).await?;
                 Ok((settings, text.ok_or_else(|| notes::missing(template.as_str()))?))
             }
         };
         let (settings, text) = context.read(read).await?.value;
         let properties = atlas_vault::parse(&text).properties().cloned().unwrap_or_default();
-        let surroundings = templater::Surroundings { now, path: &target, properties: &properties };
+        let surroundings =
+            templater::Surroundings { now, locale: settings.locale, path: &target, properties: &properties };
         let value = |name: &str, format: Option<&str>| match (args.get(name), format) {
-            (Some(value), None) => Some(plain(value)),
+            (Some(value), None) => Some(fit(&text, &plain(value)).into_owned()),
             _ => settings.value(name, format, target.stem(), now),
         };
         let expanded = templater::expand(&text, &surroundings, |text| template::fill(text, value));

@@ -6,6 +6,7 @@ use atlas_ops::read::index::{DocumentRef, Index, Want};
 use atlas_ops::read::view::View;
 use atlas_segment::text::decoded;
 use atlas_vault::VaultPath;
+use atlas_vault::date_format::Locale;
 use atlas_vault::template::{self, templater};
 use jiff::civil::DateTime;
 use schemars::JsonSchema;
@@ -63,7 +64,7 @@ impl Operation for ListTemplates {
 
     async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
         let list = |view: View| async move {
-            let settings = Settings::read(&view).await?;
+            let settings = Settings::read(context, &view).await?;
             if settings.folders.is_empty() {
                 return Err(not_set_up());
             }
@@ -81,9 +82,13 @@ impl Operation for ListTemplates {
 
 fn template(path: &VaultPath, text: &str) -> Template {
     let none = Map::new();
-    // Whether a command needs the app does not depend on the time.
-    let surroundings =
-        templater::Surroundings { now: DateTime::constant(2000, 1, 1, 0, 0, 0, 0), path, properties: &none };
+    // Whether a command needs the app does not depend on the time and the language.
+    let surroundings = templater::Surroundings {
+        now: DateTime::constant(2000, 1, 1, 0, 0, 0, 0),
+        locale: Locale::default(),
+        path,
+        properties: &none,
+    };
     let needs_app = templater::needs_app(text, &surroundings);
     let is_own = |name: &String| !CORE_NAMES.iter().any(|core| name.eq_ignore_ascii_case(core)) && !name.contains(':');
     Template {

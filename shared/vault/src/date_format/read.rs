@@ -1,16 +1,21 @@
 //! Reads dates.
 
+use std::borrow::Cow;
+
 use jiff::civil::{Date, ISOWeekDate, Weekday};
 use jiff::{Span, ToSpan as _};
 
-use super::token::{Token, tokens};
-use super::write::write;
-use super::{DAYS, MAX_FORMAT_BYTES, MONTHS};
+use super::locale::Names;
+use super::token::{Token, expanded, tokens};
+use super::{Locale, MAX_FORMAT_BYTES};
 
 /// The parts of a date that a text states.
 #[derive(Debug, Default)]
 struct DateParts {
     year: Option<i16>,
+    /// The first year of the era, less the number of that year.
+    era: Option<i16>,
+    era_year: Option<i16>,
     quarter: Option<i8>,
     month: Option<i8>,
     day: Option<i8>,
@@ -21,81 +26,101 @@ struct DateParts {
     iso_week: Option<i8>,
 }
 
-/// The first day of the period that `text` names: a day, week, month, quarter or year. `None` if `text` is not in
-/// `format`, or the format does not determine a period.
-#[must_use]
-pub fn read(format: &str, text: &str) -> Option<Date> {
-    if format.len() > MAX_FORMAT_BYTES {
-        return None;
-    }
-    let mut said = DateParts::default();
-    let mut rest = text;
-    for token in tokens(format) {
-        rest = match token {
-            Token::Literal(literal) => rest.strip_prefix(literal)?,
-            Token::Part(part) => said.take(part, rest)?,
-        };
-    }
-    let first = said.first()?;
-    // The days of one week can lie in two years, so each day of the week is tried.
-    let days = if said.is_week() { 7 } else { 1 };
-    let mut day = Some(first);
-    for _ in 0..days {
-        if rest.is_empty() && write(format, day?.at(0, 0, 0, 0)) == text {
-            return Some(first);
+impl Locale {
+    /// The first day of the period that `text` names: a day, week, month, quarter or year. `None` if `text` is not in
+    /// `format`, or the format does not determine a period.
+    #[must_use]
+    pub fn read(self, format: &str, text: &str) -> Option<Date> {
+        if format.len() > MAX_FORMAT_BYTES {
+            return None;
         }
-        day = day?.checked_add(1.day()).ok();
+        let expanded = expanded(format, self);
+        let (plain_format, plain) = (self.plain(&expanded), self.plain(text));
+        let mut said = DateParts::default();
+        let mut rest = &*plain;
+        for token in tokens(&plain_format) {
+            rest = match token {
+                Token::Literal(literal) => rest.strip_prefix(literal)?,
+                Token::Part(part) => said.take(self, part, rest)?,
+            };
+        }
+        if !rest.is_empty() {
+            return None;
+        }
+        let first = said.first(self)?;
+        // The days of one week can lie in two years, so each day of the week is tried.
+        let days = if said.is_week() { 7 } else { 1 };
+        let mut day = Some(first);
+        for _ in 0..days {
+            if self.write(format, day?.at(0, 0, 0, 0)) == text {
+                return Some(first);
+            }
+            day = day?.checked_add(1.day()).ok();
+        }
+        None
     }
-    None
+
+    /// The text with this language's digits and commas as in English.
+    fn plain(self, text: &str) -> Cow<'_, str> {
+        let replaced = &self.table.replaced;
+        let one = |letter: char| replaced.iter().find(|(_, to)| *to == letter).map_or(letter, |(from, _)| *from);
+        text.chars().map(one).collect()
+    }
 }
 
 impl DateParts {
     /// Reads the value of the format token `part` from the start of `text`. Returns the rest of the text.
-    fn take<'a>(&mut self, part: &str, text: &'a str) -> Option<&'a str> {
-        let digits = |most: usize| {
-            let length = text.bytes().take(most).take_while(u8::is_ascii_digit).count();
-            let (number, rest) = text.split_at_checked(length)?;
-            Some((number.parse::<i16>().ok()?, rest))
-        };
-        let small = |most: usize| digits(most).and_then(|(number, rest)| Some((i8::try_from(number).ok()?, rest)));
+    fn take<'a>(&mut self, locale: Locale, part: &str, text: &'a str) -> Option<&'a str> {
+        let table = locale.table;
+        let small = |most: usize| narrow(digits(text, most)?);
         let century = |(year, rest): (i16, &'a str)| (if year > 68 { 1900 + year } else { 2000 + year }, rest);
-        let named = |names: &'static [&'static str], length: usize| {
-            let named = |name: &&str| text.get(..length.min(name.len())) == name.get(..length.min(name.len()));
-            let index = names.iter().position(named)?;
-            let name = names.get(index)?;
-            Some((i8::try_from(index).ok()?, text.get(length.min(name.len())..)?))
+        let named = |names: &Names| names.strip(text);
+        let ordinal = |token: &str| {
+            locale.affixes(token).into_iter().find_map(|(before, behind)| {
+                let (number, rest) = digits(text.strip_prefix(before)?, 4)?;
+                Some((number, rest.strip_prefix(behind)?))
+            })
         };
-        let ordinal = |(number, rest): (i16, &'a str)| Some((number, rest.get(2..)?));
-        let small_ordinal = |(number, rest): (i8, &'a str)| Some((number, rest.get(2..)?));
+        let era_named = |name: fn(&super::locale::Era) -> &str| {
+            table.eras.iter().find_map(|era| Some((era.0.year() - era.1, text.strip_prefix(name(era))?)))
+        };
         Some(match part {
-            "YYYY" => keep(&mut self.year, digits(4)?),
-            "Y" => keep(&mut self.year, digits(4)?),
-            "YY" => keep(&mut self.year, century(digits(2)?)),
+            "YYYY" | "Y" => keep(&mut self.year, digits(text, 4)?),
+            "YYYYY" => keep(&mut self.year, digits(text, 5)?),
+            "YYYYYY" => keep(&mut self.year, digits(text.strip_prefix('+')?, 6)?),
+            "YY" => keep(&mut self.year, century(digits(text, 2)?)),
+            "y" | "yy" | "yyy" | "yyyy" => keep(&mut self.era_year, digits(text, 4)?),
+            "yo" => keep(&mut self.era_year, ordinal("y")?),
+            "N" | "NN" | "NNN" => keep(&mut self.era, era_named(|era| &era.2)?),
+            "NNNN" => keep(&mut self.era, era_named(|era| &era.3)?),
+            "NNNNN" => keep(&mut self.era, era_named(|era| &era.4)?),
             "Q" => keep(&mut self.quarter, small(1)?),
-            "Qo" => keep(&mut self.quarter, small_ordinal(small(1)?)?),
+            "Qo" => keep(&mut self.quarter, narrow(ordinal("Q")?)?),
             "M" | "MM" => keep(&mut self.month, small(2)?),
-            "Mo" => keep(&mut self.month, small_ordinal(small(2)?)?),
+            "Mo" => keep(&mut self.month, narrow(ordinal("M")?)?),
             "MMM" | "MMMM" => {
-                let (index, rest) = named(&MONTHS, if part == "MMM" { 3 } else { usize::MAX })?;
-                keep(&mut self.month, (index + 1, rest))
+                let (index, rest) = named(if part == "MMM" { &table.months_short } else { &table.months })?;
+                keep(&mut self.month, (i8::try_from(index + 1).ok()?, rest))
             }
             "D" | "DD" => keep(&mut self.day, small(2)?),
-            "Do" => keep(&mut self.day, small_ordinal(small(2)?)?),
-            "DDD" | "DDDD" => keep(&mut self.day_of_year, digits(3)?),
-            "DDDo" => keep(&mut self.day_of_year, ordinal(digits(3)?)?),
-            "gggg" => keep(&mut self.week_year, digits(4)?),
-            "gg" => keep(&mut self.week_year, century(digits(2)?)),
-            "GGGG" => keep(&mut self.iso_year, digits(4)?),
-            "GG" => keep(&mut self.iso_year, century(digits(2)?)),
+            "Do" => keep(&mut self.day, narrow(ordinal("D")?)?),
+            "DDD" | "DDDD" => keep(&mut self.day_of_year, digits(text, 3)?),
+            "DDDo" => keep(&mut self.day_of_year, ordinal("DDD")?),
+            "gggg" => keep(&mut self.week_year, digits(text, 4)?),
+            "ggggg" => keep(&mut self.week_year, digits(text, 5)?),
+            "gg" => keep(&mut self.week_year, century(digits(text, 2)?)),
+            "GGGG" => keep(&mut self.iso_year, digits(text, 4)?),
+            "GGGGG" => keep(&mut self.iso_year, digits(text, 5)?),
+            "GG" => keep(&mut self.iso_year, century(digits(text, 2)?)),
             "w" | "ww" => keep(&mut self.week, small(2)?),
-            "wo" => keep(&mut self.week, small_ordinal(small(2)?)?),
+            "wo" => keep(&mut self.week, narrow(ordinal("w")?)?),
             "W" | "WW" => keep(&mut self.iso_week, small(2)?),
-            "Wo" => keep(&mut self.iso_week, small_ordinal(small(2)?)?),
+            "Wo" => keep(&mut self.iso_week, narrow(ordinal("W")?)?),
             // A repeated part is checked when the date is written again.
-            "dddd" => named(&DAYS, usize::MAX)?.1,
-            "ddd" => named(&DAYS, 3)?.1,
-            "dd" => named(&DAYS, 2)?.1,
-            "do" => small_ordinal(small(1)?)?.1,
+            "dddd" => named(&table.days)?.1,
+            "ddd" => named(&table.days_short)?.1,
+            "dd" => named(&table.days_min)?.1,
+            "do" => ordinal("d")?.1,
             "d" | "e" | "E" => small(1)?.1,
             // Times of day do not determine a date.
             _ => return None,
@@ -108,15 +133,18 @@ impl DateParts {
     }
 
     /// The first day of the stated period.
-    fn first(&self) -> Option<Date> {
-        let year = self.year.or(self.iso_year).or(self.week_year)?;
+    fn first(&self, locale: Locale) -> Option<Date> {
+        // Where no era is named, it is the newest.
+        let newest = || locale.table.eras.first().map_or(0, |era| era.0.year() - era.1);
+        let of_era = || self.era_year?.checked_add(self.era.unwrap_or_else(newest));
+        let year = self.year.or_else(of_era).or(self.iso_year).or(self.week_year)?;
         if self.is_week() {
             return match (self.iso_week, self.week) {
                 (Some(week), _) => {
                     let year = self.iso_year.unwrap_or(year);
                     ISOWeekDate::new(year, week, Weekday::Monday).ok().map(Date::from)
                 }
-                (None, Some(week)) => first_of_week(self.week_year.unwrap_or(year), week),
+                (None, Some(week)) => locale.first_of_week(self.week_year.unwrap_or(year), week.into()),
                 (None, None) => None,
             };
         }
@@ -135,15 +163,18 @@ impl DateParts {
     }
 }
 
+/// The number of at most so many digits that `text` begins with, and the rest.
+fn digits(text: &str, most: usize) -> Option<(i16, &str)> {
+    let length = text.bytes().take(most).take_while(u8::is_ascii_digit).count();
+    let (number, rest) = text.split_at_checked(length)?;
+    Some((number.parse().ok()?, rest))
+}
+
+fn narrow((number, rest): (i16, &str)) -> Option<(i8, &str)> {
+    Some((i8::try_from(number).ok()?, rest))
+}
+
 fn keep<'a, T>(place: &mut Option<T>, (value, rest): (T, &'a str)) -> &'a str {
     *place = Some(value);
     rest
-}
-
-/// The Sunday that the week begins on.
-fn first_of_week(year: i16, week: i8) -> Option<Date> {
-    let january = Date::new(year, 1, 1).ok()?;
-    let back = i64::from(january.weekday().to_sunday_zero_offset());
-    let days = (i64::from(week) - 1) * 7 - back;
-    january.checked_add(Span::new().days(days)).ok()
 }

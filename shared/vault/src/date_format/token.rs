@@ -1,5 +1,9 @@
 //! The tokens of a date format.
 
+use std::borrow::Cow;
+
+use super::Locale;
+
 /// A token of a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token<'a> {
@@ -9,24 +13,102 @@ pub(super) enum Token<'a> {
     Part(&'a str),
 }
 
-/// All names of date and time parts. Among parts with the same beginning, the longest comes first.
+/// All names of date and time parts. Among parts with the same beginning, the one that Moment.js prefers comes first.
 const PARTS: &[&str] = &[
-    "YYYY", "YY", "Y", "Qo", "Q", "MMMM", "MMM", "MM", "Mo", "M", "DDDD", "DDDo", "DDD", "DD", "Do", "D", "dddd",
-    "ddd", "dd", "do", "d", "gggg", "gg", "GGGG", "GG", "ww", "wo", "w", "WW", "Wo", "W", "e", "E", "HH", "H", "hh",
-    "h", "kk", "k", "mm", "m", "ss", "s", "SSS", "SS", "S", "A", "a", "X", "x", "ZZ", "Z", "LTS", "LT", "LLLL", "LLL",
-    "LL", "L",
+    "Hmmss",
+    "Hmm",
+    "hmmss",
+    "hmm",
+    "Mo",
+    "MMMM",
+    "MMM",
+    "MM",
+    "M",
+    "Do",
+    "DDDo",
+    "DDDD",
+    "DDD",
+    "DD",
+    "D",
+    "dddd",
+    "ddd",
+    "dd",
+    "do",
+    "d",
+    "wo",
+    "ww",
+    "w",
+    "Wo",
+    "WW",
+    "W",
+    "Qo",
+    "Q",
+    "NNNNN",
+    "NNNN",
+    "NNN",
+    "NN",
+    "N",
+    "YYYYYY",
+    "YYYYY",
+    "YYYY",
+    "YY",
+    "Y",
+    "yyyy",
+    "yyy",
+    "yy",
+    "yo",
+    "y",
+    "ggggg",
+    "gggg",
+    "gg",
+    "GGGGG",
+    "GGGG",
+    "GG",
+    "e",
+    "E",
+    "a",
+    "A",
+    "hh",
+    "h",
+    "HH",
+    "H",
+    "kk",
+    "k",
+    "mm",
+    "m",
+    "ss",
+    "s",
+    "SSSSSSSSS",
+    "SSSSSSSS",
+    "SSSSSSS",
+    "SSSSSS",
+    "SSSSS",
+    "SSSS",
+    "SSS",
+    "SS",
+    "S",
+    "x",
+    "X",
+    "zz",
+    "z",
+    "ZZ",
+    "Z",
 ];
 
-/// The tokens of `format`, in order.
+/// The names of localized formats, in the order of those of a locale.
+const LOCALIZED: &[&str] = &["LTS", "LT", "LLLL", "LLL", "LL", "L", "llll", "lll", "ll", "l"];
+
+/// The tokens of `format`, which is [`expanded`], in order.
 pub(super) fn tokens(format: &str) -> impl Iterator<Item = Token<'_>> {
     let mut rest = format;
     std::iter::from_fn(move || {
         let first = rest.chars().next()?;
         let (token, length) = if let Some(literal) = literal(rest) {
             (Token::Literal(literal), literal.len() + 2)
-        } else if let Some(escaped) = rest.strip_prefix('\\').filter(|rest| !rest.is_empty()) {
+        } else if let Some(escaped) = rest.strip_prefix('\\') {
             let length = part(escaped).map_or_else(|| escaped.chars().next().map_or(0, char::len_utf8), str::len);
-            (Token::Literal(escaped.get(..length)?), length + 1)
+            // Two backslashes are none.
+            (Token::Literal(escaped.get(..length)?.trim_start_matches('\\')), length + 1)
         } else if let Some(part) = part(rest) {
             (Token::Part(part), part.len())
         } else {
@@ -37,10 +119,38 @@ pub(super) fn tokens(format: &str) -> impl Iterator<Item = Token<'_>> {
     })
 }
 
-/// The text inside the brackets at the start of `text`.
+/// `format` with the locale's own formats in place of `L` and the like.
+pub(super) fn expanded(format: &str, locale: Locale) -> Cow<'_, str> {
+    if !format.contains(['L', 'l']) {
+        return Cow::Borrowed(format);
+    }
+    let mut out = String::with_capacity(format.len());
+    let mut rest = format;
+    while let Some(first) = rest.chars().next() {
+        let escape = usize::from(first == '\\');
+        let behind = rest.get(escape..).unwrap_or_default();
+        let localized = LOCALIZED.iter().zip(&locale.table.formats).find(|(name, _)| behind.starts_with(**name));
+        let length = match (literal(rest), localized) {
+            (Some(literal), _) => literal.len() + 2,
+            (None, Some((name, format))) if escape == 0 => {
+                out.push_str(format);
+                rest = rest.get(name.len()..).unwrap_or_default();
+                continue;
+            }
+            (None, Some((name, _))) => name.len() + 1,
+            (None, None) => first.len_utf8(),
+        };
+        out.push_str(rest.get(..length).unwrap_or_default());
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    Cow::Owned(out)
+}
+
+/// The text inside the brackets at the start of `text`: up to the last `]` before another `[`.
 fn literal(text: &str) -> Option<&str> {
-    let (literal, _) = text.strip_prefix('[')?.split_once(']')?;
-    (!literal.contains('[')).then_some(literal)
+    let inner = text.strip_prefix('[')?;
+    let inner = inner.split('[').next()?;
+    inner.rsplit_once(']').map(|(literal, _)| literal)
 }
 
 fn part(text: &str) -> Option<&'static str> {

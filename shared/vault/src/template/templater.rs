@@ -8,7 +8,7 @@ use jiff::{Span, ToSpan as _};
 use serde_json::{Map, Value};
 
 use super::expression::{Expression, read};
-use crate::date_format::{self, MAX_FORMAT_BYTES};
+use crate::date_format::{Locale, MAX_FORMAT_BYTES};
 use crate::path::VaultPath;
 
 /// The inputs of commands.
@@ -16,6 +16,8 @@ use crate::path::VaultPath;
 pub struct Surroundings<'a> {
     /// The person's local time.
     pub now: DateTime,
+    /// The language of dates.
+    pub locale: Locale,
     /// The path of the new note.
     pub path: &'a VaultPath,
     /// Its properties.
@@ -189,31 +191,32 @@ fn value(term: &Expression, surroundings: &Surroundings<'_>) -> Result<String, P
     let texts: Vec<String> =
         arguments.unwrap_or_default().iter().map(|argument| value(argument, surroundings)).collect::<Result<_, _>>()?;
     let text = |index: usize| texts.get(index).map(String::as_str);
-    let Surroundings { now, path, properties } = *surroundings;
+    let Surroundings { now, locale, path, properties } = *surroundings;
+    let written = |format: Option<&str>, at| written(locale, format, at);
+    let reference = |date, format| reference(locale, now, date, format);
     let parent = || path.folder().unwrap_or_default();
     let wrong = || Problem::Wrong(format!("`tp.{}` cannot be evaluated with these arguments", names.join(".")));
     let day = |days: i64| now.checked_add(days.days()).map_err(|_| wrong());
     match (names.as_slice(), arguments.is_some()) {
         (["date", "now"], true) => {
-            let from = reference(now, text(2), text(3)).ok_or_else(wrong)?;
+            let from = reference(text(2), text(3)).ok_or_else(wrong)?;
             let at = text(1).map_or(Some(from), |offset| moved(from, offset)).ok_or_else(wrong)?;
-            written(text(0).unwrap_or("YYYY-MM-DD"), at)
+            written(text(0), at)
         }
-        (["date", "tomorrow"], true) => written(text(0).unwrap_or("YYYY-MM-DD"), day(1)?),
-        (["date", "yesterday"], true) => written(text(0).unwrap_or("YYYY-MM-DD"), day(-1)?),
+        (["date", "tomorrow"], true) => written(text(0), day(1)?),
+        (["date", "yesterday"], true) => written(text(0), day(-1)?),
         (["date", "weekday"], true) => {
-            let from = reference(now, text(2), text(3)).ok_or_else(wrong)?;
+            let from = reference(text(2), text(3)).ok_or_else(wrong)?;
             let wanted: i64 = text(1).and_then(|number| number.parse().ok()).ok_or_else(wrong)?;
-            // The week begins on Sunday, as in English Moment.js.
-            let days = wanted.saturating_sub(i64::from(from.weekday().to_sunday_zero_offset()));
+            let days = wanted.saturating_sub(locale.days_into_week(from.date()));
             let at = Span::new().try_days(days).and_then(|days| from.checked_add(days)).map_err(|_| wrong())?;
-            written(text(0).unwrap_or("YYYY-MM-DD"), at)
+            written(text(0), at)
         }
         (["file", "title"], false) => Ok(path.stem().to_owned()),
         (["file", "folder"], true) if text(0) == Some("true") => Ok(parent().to_owned()),
         (["file", "folder"], true) => Ok(parent().rsplit('/').next().unwrap_or_default().to_owned()),
         (["file", "path"], true) if text(0) == Some("true") => Ok(path.as_str().to_owned()),
-        (["file", "creation_date" | "last_modified_date"], true) => written(text(0).unwrap_or("YYYY-MM-DD HH:mm"), now),
+        (["file", "creation_date" | "last_modified_date"], true) => written(text(0).or(Some("YYYY-MM-DD HH:mm")), now),
         // Cursor positions in the app.
         (["file", "cursor"], true) | (["file", "content"], false) => Ok(String::new()),
         (["frontmatter", key], false) => Ok(properties.get(*key).map(plain).unwrap_or_default()),
@@ -221,17 +224,18 @@ fn value(term: &Expression, surroundings: &Surroundings<'_>) -> Result<String, P
     }
 }
 
-fn written(format: &str, at: DateTime) -> Result<String, Problem> {
+fn written(locale: Locale, format: Option<&str>, at: DateTime) -> Result<String, Problem> {
+    let format = format.unwrap_or("YYYY-MM-DD");
     if format.len() > MAX_FORMAT_BYTES {
         return Err(Problem::Wrong(format!("a format of dates has at most {MAX_FORMAT_BYTES} bytes")));
     }
-    Ok(date_format::write(format, at))
+    Ok(locale.write(format, at))
 }
 
 /// The time that an offset counts from: the date in this format, or now.
-fn reference(now: DateTime, date: Option<&str>, format: Option<&str>) -> Option<DateTime> {
+fn reference(locale: Locale, now: DateTime, date: Option<&str>, format: Option<&str>) -> Option<DateTime> {
     let Some(date) = date.filter(|date| !date.is_empty()) else { return Some(now) };
-    Some(date_format::read(format.unwrap_or("YYYY-MM-DD"), date)?.to_datetime(now.time()))
+    Some(locale.read(format.unwrap_or("YYYY-MM-DD"), date)?.to_datetime(now.time()))
 }
 
 /// A time moved by days, or by an ISO 8601 duration, which may have `-` before it or before its only number.
@@ -280,7 +284,8 @@ mod tests {
         let path = VaultPath::parse("Log/2026/March.md").unwrap();
         let properties = json!({ "status": "open", "my tags": ["a", "b"], "n": 1.5 });
         let properties = properties.as_object().unwrap();
-        let surroundings = Surroundings { now: datetime(2026, 3, 1, 9, 5, 0, 0), path: &path, properties };
+        let surroundings =
+            Surroundings { now: datetime(2026, 3, 1, 9, 5, 0, 0), locale: Locale::default(), path: &path, properties };
         expand(template, &surroundings, str::to_owned).map_err(|error| error.to_string())
     }
 

@@ -11,6 +11,7 @@ use atlas_ops::atlas::{CurrentContext, NowNote};
 use atlas_ops::sorted;
 use atlas_tools::facade::Facade;
 use atlas_vault::VaultPath;
+use atlas_vault::date_format::Locale;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -155,6 +156,8 @@ pub struct ContextDocument {
     pub spine: Option<Vec<String>>,
     /// The time zone of today, by its IANA name.
     pub time_zone: Option<String>,
+    /// The language of dates, as Obsidian's is.
+    pub locale: Option<String>,
 }
 
 /// `query`.
@@ -290,7 +293,8 @@ impl ContextDocument {
             DAILY => Some(NowNote::Daily),
             path => VaultPath::parse(path).ok().map(NowNote::At),
         });
-        CurrentContext { now, spine: self.spine.clone(), time_zone: self.time_zone.clone().or(time_zone) }
+        let time_zone = self.time_zone.clone().or(time_zone);
+        CurrentContext { now, spine: self.spine.clone(), time_zone, locale: self.locale.clone() }
     }
 
     fn check(&self) -> Result<(), DocumentError> {
@@ -299,6 +303,9 @@ impl ContextDocument {
             && VaultPath::parse(now).is_err()
         {
             return Err(DocumentError::new("context.now", "write the path of a note, or daily"));
+        }
+        if self.locale.as_ref().is_some_and(|name| Locale::named(name).is_none()) {
+            return Err(DocumentError::new("context.locale", "write the name of a language, such as de or pt-br"));
         }
         let is_glob = |glob: &String| !glob.is_empty() && glob.len() <= MAX_GLOB;
         match &self.spine {

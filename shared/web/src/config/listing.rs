@@ -84,6 +84,7 @@ pub fn list(settings: &Settings) -> Vec<Row> {
         ("context.now", json!(settings.current.now.as_ref().map(ToString::to_string))),
         ("context.spine", json!(settings.current.spine)),
         ("context.timeZone", json!(settings.current.time_zone)),
+        ("context.locale", json!(settings.current.locale)),
         ("query.passages", json!(settings.query_passages)),
         ("plur", json!(settings.services.plur)),
         ("gateway", json!(settings.services.gateway)),

@@ -212,6 +212,14 @@ fn the_zone_of_a_document_goes_before_that_of_the_machine() {
 }
 
 #[test]
+fn the_language_of_dates_is_known_or_an_error_says_so() {
+    let settings = environment(&[]).with(document(r#"{"context": {"locale": "pt-BR"}}"#)).unwrap();
+    assert_eq!(settings.current.locale.as_deref(), Some("pt-BR"));
+    let error = Document::parse(br#"{"context": {"locale": "klingon"}}"#).unwrap_err().to_string();
+    assert!(error.contains("context.locale") && error.contains("pt-br"), "{error}");
+}
+
+#[test]
 fn the_environment_has_the_last_word() {
     let text = r#"{
         "vaults": [{"id": "home"}, {"id": "work", "name": "Work", "acl": {"readOnly": true}}],

@@ -28,6 +28,50 @@ fn a_template_is_filled_in_and_what_is_no_place_stays() {
 }
 
 #[test]
+fn dates_of_a_template_are_moved_and_days_of_the_week_are_those_of_the_notes_week() {
+    // A Sunday.
+    let at = datetime(2026, 3, 1, 9, 5, 0, 0);
+    let path = VaultPath::parse("2026-W10.md").unwrap();
+    let weekly = Settings::of(&json!({}), Period::Weekly, None).unwrap();
+    for (template, expected) in [
+        ("{{monday:YYYY-MM-DD}} {{ Sunday : D }} {{saturday:dddd D}}", "2026-03-02 1 Saturday 7"),
+        ("{{date+7d:gggg-[W]ww}} {{date-7d:ww}} {{date+1w}}", "2026-W11 09 2026-W11"),
+        ("{{time+1h:HH:mm}} {{time -70m:HH:mm}} {{date+1M:M}} {{DATE + 1}}", "10:05 07:55 4 {{DATE + 1}}"),
+        ("{{date+1q:[Q]Q}} {{date-1y:YYYY}} {{date+99999999999y:YYYY}}", "Q2 2025 {{date+99999999999y:YYYY}}"),
+        ("{{monday}} {{date+1x:D}} {{dates+1d}}", "{{monday}} {{date+1x:D}} {{dates+1d}}"),
+    ] {
+        assert_eq!(weekly.filled(template, &path, at), expected);
+    }
+    let german = Settings { locale: Locale::named("de").unwrap(), ..weekly };
+    assert_eq!(german.filled("{{sunday:dddd D}} {{monday:D MMMM}}", &path, at), "Sonntag 1 23 Februar");
+    assert_eq!(settings(&json!({})).filled("{{monday:D}}", &path, at), "{{monday:D}}");
+}
+
+#[test]
+fn the_names_that_are_there_say_their_language_and_no_second_note_is_made() {
+    let named = |names: &[&str]| {
+        let mut settings = settings(&json!({ "folder": "J", "format": "YYYY-MM-DD dddd" }));
+        settings.guess_of(&names.iter().map(|name| format!("J/{name}.md")).collect::<Vec<_>>());
+        settings
+    };
+    let day = datetime(2026, 11, 27, 9, 0, 0, 0);
+    let german = named(&["2026-11-27 Freitag", "2026-11-26 Donnerstag", "2026-11-26 Thursday", "2026 notes"]);
+    assert_eq!(german.path(day).unwrap().as_str(), "J/2026-11-27 Freitag.md");
+    assert_eq!(german.first_day("J/2026-11-26 Donnerstag.md"), Some(day.date().yesterday().unwrap()));
+    let path = german.path(day).unwrap();
+    let error = german.check_new(&path).unwrap_err();
+    assert!(error.message.contains("context.locale") && error.message.contains(" de"), "{}", error.message);
+
+    let english = named(&["2026-11-25 Wednesday", "2026-11-26 Thursday", "2026-11-27 Freitag"]);
+    let path = english.path(day).unwrap();
+    assert_eq!(path.as_str(), "J/2026-11-27 Friday.md");
+    assert!(english.check_new(&path).is_err());
+    assert!(english.check_new(&english.path(datetime(2026, 11, 28, 9, 0, 0, 0)).unwrap()).is_ok());
+    let first = named(&[]);
+    assert!(first.check_new(&path).is_ok() && first.path(day).unwrap() == path);
+}
+
+#[test]
 fn the_plugins_settings_are_found_in_both_of_their_shapes() {
     let old = json!({ "weekly": { "enabled": true, "format": "old" }, "daily": { "enabled": false }, "yearly": {} });
     assert_eq!(of_plugin(&old, Period::Weekly).unwrap()["format"], "old");
