@@ -8,14 +8,17 @@ mod plan;
 pub mod trigger_quickadd;
 
 use atlas_ops::error::{Code, Error, Reason};
-use atlas_ops::read::settings::document;
+use atlas_ops::operation::Context;
 use atlas_ops::read::view::View;
+use atlas_vault::date_format::Locale;
 use atlas_vault::quickadd::{self, Action, Choice};
+use futures::future::try_join;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-const SETTINGS: &str = ".obsidian/plugins/quickadd/data.json";
+use crate::plugins::{self, Dates};
+
 const PLUGIN: &str = "quickadd";
 
 /// The kind of an action.
@@ -51,19 +54,22 @@ struct Settings {
     choices: Vec<Choice>,
     /// Its global variables.
     globals: Map<String, Value>,
+    /// The language of dates.
+    locale: Locale,
 }
 
 impl Settings {
-    async fn read(view: &View) -> Result<Self, Error> {
-        let settings = document(view, SETTINGS).await?.ok_or_else(not_there)?;
+    async fn read(context: &Context<'_>, view: &View) -> Result<Self, Error> {
+        let (settings, dates) = try_join(plugins::settings(view, PLUGIN), Dates::read(context, view)).await?;
+        let settings = settings.ok_or_else(not_there)?;
         let globals = settings.get("globalVariables").and_then(Value::as_object).cloned().unwrap_or_default();
-        Ok(Self { choices: quickadd::choices(&settings), globals })
+        Ok(Self { choices: quickadd::choices(&settings), globals, locale: dates.locale })
     }
 }
 
 /// The error where the mirror has no settings of QuickAdd.
 fn not_there() -> Error {
-    let message = "the mirror has no settings of QuickAdd: either the plugin is not installed, or its settings hold an API key or another secret, \
+    let message = "the mirror has no settings of QuickAdd: either the plugin is not installed or turned off, or its settings hold an API key or another secret, \
         which is never mirrored: a person can move it to Obsidian's keychain or take it out in QuickAdd's settings, and sync again";
     Error::new(Code::NotFound, Reason::PluginMissing, message).with("plugin", PLUGIN)
 }

@@ -4,10 +4,20 @@ pub mod list_tasks;
 pub mod tasks_filter;
 pub mod update_task;
 
+use atlas_ops::error::Error;
+use atlas_ops::read::view::View;
 use atlas_segment::facts::Task;
-use atlas_vault::task::{Priority, Status, fields};
+use atlas_vault::task::{Priority, Settings, Status, TaskFields};
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::plugins;
+
+/// The settings of the plugin Tasks; those of a vault without it if there are none, or if the plugin is turned off.
+async fn settings(view: &View) -> Result<Settings, Error> {
+    let settings = plugins::settings(view, "obsidian-tasks-plugin").await?;
+    Ok(settings.as_ref().map(Settings::read).unwrap_or_default())
+}
 
 /// A task.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -22,8 +32,8 @@ pub struct ListedTask {
 
 impl ListedTask {
     /// The task of the note at `path`.
-    pub(crate) fn of(path: String, task: &Task) -> Self {
-        Self { path, line: task.line.saturating_add(1), state: TaskState::of(task.status, &task.text) }
+    pub(crate) fn of(path: String, task: &Task, status: Status, fields: TaskFields<'_>) -> Self {
+        Self { path, line: task.line.saturating_add(1), state: TaskState::of(status, fields) }
     }
 }
 
@@ -63,12 +73,10 @@ pub(crate) struct TaskState {
 }
 
 impl TaskState {
-    /// The fields of a task with this character between its brackets, and this text.
-    pub(crate) fn of(mark: char, text: &str) -> Self {
-        let fields = fields(text);
+    pub(crate) fn of(status: Status, fields: TaskFields<'_>) -> Self {
         let owned = |value: Option<&str>| value.map(str::to_owned);
         Self {
-            status: Status::of(mark),
+            status,
             due: owned(fields.due),
             scheduled: owned(fields.scheduled),
             start: owned(fields.start),

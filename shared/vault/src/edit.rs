@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+pub use crate::lines::fit;
 pub use below::{between, ends_in_table};
 pub use error::{Candidate, EditError, Problem};
 pub use properties::{has_properties, remove_properties, replace_frontmatter, set as set_properties, with_frontmatter};

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::json_items::{Ids, ItemsError, id, set_fields};
 use crate::json_text::{JsonError, JsonText, Layout};
-use crate::lines::{Lines, spliced};
+use crate::lines::{Lines, fit, spliced};
 use crate::lz_string;
 
 use block::{BLOCK_END, Block, COMPRESSED, HEADINGS, MARK, PLAIN, block, compressed};
@@ -166,13 +166,13 @@ impl<'a> Drawing<'a> {
         self.scene.elements.fields().iter().filter(|element| !element::is_deleted(element))
     }
 
-    /// The texts of its elements, as the note has them.
-    pub fn texts(&self) -> impl Iterator<Item = &str> {
+    /// The texts of its elements, as the note has them, with line breaks as in its JSON.
+    pub fn texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let noted: BTreeMap<&str, &str> = self.noted(&self.sections.texts).collect();
         let texts = self.elements().filter(|element| element::is_text(element));
         texts.map(move |element| {
             let noted = id(element).and_then(|id| noted.get(id));
-            noted.copied().unwrap_or_else(|| element::text(element))
+            with_feeds(noted.copied().unwrap_or_else(|| element::text(element)))
         })
     }
 
@@ -241,10 +241,11 @@ impl<'a> Drawing<'a> {
             self.note_new(after, &mut edits)?;
         }
         let said = std::mem::take(&mut edits.said);
-        let mut edits = self.sections.edits(edits);
+        let with_breaks = |(range, new): (Range<usize>, String)| (range, fit(self.text, &new).into_owned());
+        let mut edits: Vec<_> = self.sections.edits(edits).into_iter().map(with_breaks).collect();
         let written = match (json == self.json, self.form) {
             (true, _) => self.text.get(self.block.clone()).unwrap_or_default().to_owned(),
-            (false, Form::CompressedJson) => compressed(&json),
+            (false, Form::CompressedJson) => fit(self.text, &compressed(&json)).into_owned(),
             (false, _) => json,
         };
         edits.push((self.block.clone(), written.clone()));
@@ -344,6 +345,11 @@ pub fn create(form: Form, elements: &[Fields], seed: u64, now: i64) -> Result<Ch
     Drawing::read(&text, form != Form::File)?.change(&change, seed, now)
 }
 
+/// A text with `\n` for its line breaks.
+fn with_feeds(text: &str) -> Cow<'_, str> {
+    if text.contains('\r') { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) }
+}
+
 /// Fails if the note after a change does not say what it should: a text may look like the end of another, or like a heading.
 fn kept(text: &str, written: &str, said: &[(Part, String, String)]) -> Result<(), DrawingError> {
     let Block { heading, range, .. } = block(text)?;
@@ -353,7 +359,9 @@ fn kept(text: &str, written: &str, said: &[(Part, String, String)]) -> Result<()
         let mut before_the_last = said.lines().rev().skip(1);
         !is_there
             || before_the_last.any(is_heading)
-            || sections.said(text, *part, id).is_none_or(|found| found.trim_end() != said.trim_end())
+            || sections
+                .said(text, *part, id)
+                .is_none_or(|found| with_feeds(found.trim_end()) != with_feeds(said.trim_end()))
     };
     match said.iter().find(is_lost) {
         None => Ok(()),

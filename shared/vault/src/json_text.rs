@@ -14,6 +14,8 @@ use serde_json::value::RawValue;
 
 pub(crate) use string::{escaped, escaped_to_ascii};
 
+use crate::lines::line_break;
+
 /// Most members of an object, and most elements of an array.
 pub const MAX_ITEMS: usize = 100_000;
 
@@ -197,7 +199,7 @@ impl<'a> JsonText<'a> {
             let inside = container.start + 1..container.end.saturating_sub(1);
             if !new.is_empty() {
                 // The closing bracket of an indented container is indented one step less than its content.
-                let close = gap.rfind('\n').and_then(|at| gap.get(at..)).unwrap_or_default();
+                let close = gap.get(last_break(gap)..).unwrap_or_default();
                 let close = close.strip_suffix(self.unit()).unwrap_or(close);
                 self.edits.push((inside, format!("{gap}{joined}{close}")));
             } else if !gone.is_empty() {
@@ -232,7 +234,8 @@ impl<'a> JsonText<'a> {
                 let line_start = self.text.get(..container.start).and_then(|before| before.rfind('\n'));
                 let line = self.text.get(line_start.map_or(0, |at| at + 1)..).unwrap_or_default();
                 let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
-                format!("\n{}{}", line.get(..indent).unwrap_or_default(), self.unit())
+                let line_break = line_break(self.text).unwrap_or("\n");
+                format!("{line_break}{}{}", line.get(..indent).unwrap_or_default(), self.unit())
             }
             (_, None) => String::new(),
         }
@@ -259,13 +262,15 @@ impl<'a> JsonText<'a> {
     }
 
     fn laid_out(&self, value: &Value, gap: &str, layout: Layout) -> String {
-        let (Layout::Indented, Some(line)) = (layout, gap.rfind('\n')) else { return value.to_string() };
+        if layout != Layout::Indented || !gap.contains('\n') {
+            return value.to_string();
+        }
         let mut out = Vec::new();
         let formatter = PrettyFormatter::with_indent(self.unit().as_bytes());
         let written = value.serialize(&mut serde_json::Serializer::with_formatter(&mut out, formatter));
         match (written, String::from_utf8(out)) {
             // A JSON string contains no literal line break.
-            (Ok(()), Ok(text)) => text.replace('\n', gap.get(line..).unwrap_or("\n")),
+            (Ok(()), Ok(text)) => text.replace('\n', gap.get(last_break(gap)..).unwrap_or("\n")),
             _ => value.to_string(),
         }
     }
@@ -287,6 +292,12 @@ impl<'a> JsonText<'a> {
         out.push_str(self.text.get(at..).unwrap_or_default());
         out
     }
+}
+
+/// Where the last line break of `gap` begins; its end if it has none.
+fn last_break(gap: &str) -> usize {
+    gap.rfind('\n')
+        .map_or(gap.len(), |at| gap.get(..at).map_or(at, |before| before.strip_suffix('\r').map_or(at, str::len)))
 }
 
 /// The number of bytes of the byte order mark before a text.

@@ -1,12 +1,12 @@
-//! Boards of the Kanban plugin: notes whose headings of level 2 are lanes, and whose tasks are cards. A change keeps
-//! every other byte.
+//! Boards of the Kanban plugin: notes whose headings are lanes, and whose list items are cards. A change keeps every
+//! other byte.
 
 use std::ops::Range;
 
-use crate::lines::{line_end, next_line, spliced};
+use crate::lines::{fit, line_break, line_end, line_start, next_line, spliced};
 use crate::list_item::further_lines;
 use crate::note::{self, Note};
-use crate::{fold, mask};
+use crate::{block_id, fold, mask, task};
 
 /// A board.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,13 +35,18 @@ pub struct Lane {
 /// A card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Card {
-    /// Its text, including further lines.
+    /// Its text, including further lines, without its block id.
     pub text: String,
+    /// Its block id, without `^`.
+    pub block_id: Option<String>,
     /// Whether it is checked.
     pub is_checked: bool,
     /// Its lines.
     range: Range<usize>,
-    status: usize,
+    /// Its list marker.
+    marker: Range<usize>,
+    /// The mark in its check box; if it has none, the empty range at which a box goes.
+    mark: Range<usize>,
 }
 
 /// The position of a card in a lane.
@@ -91,10 +96,9 @@ impl Board {
         // The plugin's settings are in a comment at the end.
         let masked = mask::mask(text.get(start..)?);
         let end = start + masked.trim_end().len();
-        let headings: Vec<_> = note.headings.iter().filter(|heading| heading.level <= 2).collect();
         let mut lanes = Vec::new();
-        for (index, heading) in headings.iter().enumerate().filter(|(_, heading)| heading.level == 2) {
-            let lane_end = headings.get(index + 1).map_or(end, |next| next.offset);
+        for (index, heading) in note.headings.iter().enumerate() {
+            let lane_end = note.headings.get(index + 1).map_or(end, |next| next.offset);
             lanes.push(Lane::read(text, &note, heading.end, lane_end, &heading.text, heading.offset));
         }
         Some(Self { lanes })
@@ -129,15 +133,16 @@ impl Board {
         position: Position,
     ) -> Result<String, KanbanError> {
         let lane = self.lane(lane)?;
-        let end = line_break(text);
+        let end = line_break(text).unwrap_or("\n");
         let lines = card.trim().lines().collect::<Vec<_>>().join(&format!("{end}\t"));
         let status = if is_checked || lane.is_complete { 'x' } else { ' ' };
-        let (at, new) = lane.placed(text, &format!("- [{status}] {lines}{end}"), position);
+        let marker = lane.marker(text).unwrap_or("-");
+        let (at, new) = lane.placed(text, &format!("{marker} [{status}] {lines}{end}"), position);
         Ok(spliced(text, vec![(at..at, new)]))
     }
 
     /// `text`, whose board this is, with a card moved to another lane. It is checked when it enters a lane of done
-    /// cards, and unchecked when it leaves one.
+    /// cards, and unchecked when it leaves one. A card without a check box gets one, as the plugin writes cards.
     ///
     /// # Errors
     /// When there is no such lane or card.
@@ -151,14 +156,26 @@ impl Board {
     ) -> Result<String, KanbanError> {
         let (from, to) = (self.lane(from)?, self.lane(to)?);
         let card = from.card(card)?;
-        let mut lines = text.get(card.range.clone()).unwrap_or_default().to_owned();
-        if from.is_complete != to.is_complete {
-            let at = card.status - card.range.start;
-            let mark = lines.get(at..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
-            lines.replace_range(at..at + mark, if to.is_complete { "x" } else { " " });
-        }
+        let written = |range: Range<usize>| text.get(range).unwrap_or_default();
+        let has_box = !card.mark.is_empty();
+        let mark = match (from.is_complete, to.is_complete) {
+            (true, true) if card.is_checked => None,
+            (_, true) => Some("x"),
+            (true, false) => Some(" "),
+            (false, false) => None,
+        };
+        // Items with another bullet would be another list, of which the plugin would make no cards.
+        let marker = written(card.marker.clone());
+        let marker = to.marker(text).filter(|other| other.len() == marker.len()).unwrap_or(marker);
+        let mark = match (has_box, mark) {
+            (true, None) => written(card.mark.clone()).to_owned(),
+            (true, Some(mark)) => mark.to_owned(),
+            (false, mark) => format!("[{}] ", mark.unwrap_or(" ")),
+        };
+        let before = written(card.marker.end..card.mark.start);
+        let mut lines = [marker, before, &mark, written(card.mark.end..card.range.end)].concat();
         if !lines.ends_with('\n') {
-            lines.push_str(line_break(text));
+            lines.push_str(line_break(text).unwrap_or("\n"));
         }
         let (at, new) = to.placed(text, &lines, position);
         Ok(spliced(text, vec![(card.range.clone(), String::new()), (at..at, new)]))
@@ -173,16 +190,14 @@ impl Lane {
             }
             _ => (heading, None),
         };
-        let first = note.tasks.partition_point(|task| task.status_offset < start);
-        let below = note.tasks.get(first..).unwrap_or_default().iter().take_while(|task| task.status_offset < end);
-        let cards: Vec<Card> = below.filter(|task| task.indent == 0).map(|task| Card::read(text, task, end)).collect();
+        let cards = cards(text, note, start..end);
         let first = cards.first().map_or(end, |card| card.range.start);
         let above = text.get(start..first.max(start)).unwrap_or_default();
         let before = text.get(..heading_at).unwrap_or_default().trim_end();
         Self {
             name: name.to_owned(),
             limit,
-            is_complete: above.lines().any(|line| line.trim() == "**Complete**"),
+            is_complete: above.lines().any(is_complete_mark),
             is_archive: before.lines().next_back().is_some_and(|line| line.trim() == "***"),
             top: cards.first().map_or_else(|| empty_top(text, start, end), |card| card.range.start),
             cards,
@@ -191,11 +206,23 @@ impl Lane {
 
     fn card(&self, text: &str) -> Result<&Card, KanbanError> {
         let wanted = fold(text.trim());
+        let first_line = |text: &str| fold(text.lines().next().unwrap_or_default().trim());
         let is_whole = |card: &&Card| fold(card.text.trim()) == wanted;
-        let is_first_line = |card: &&Card| fold(card.text.lines().next().unwrap_or_default().trim()) == wanted;
+        let is_first_line = |card: &&Card| first_line(&card.text) == wanted;
         let mut found: Vec<&Card> = self.cards.iter().filter(is_whole).collect();
         if found.is_empty() {
             found = self.cards.iter().filter(is_first_line).collect();
+        }
+        if found.is_empty()
+            && let Some((before, id)) = wanted.rsplit_once('^')
+        {
+            // With its block id.
+            let is_so = |card: &&Card| {
+                let is_text =
+                    fold(card.text.trim()) == before.trim_end() || first_line(&card.text) == before.trim_end();
+                is_text && card.block_id.as_deref().map(fold).as_deref() == Some(id)
+            };
+            found = self.cards.iter().filter(is_so).collect();
         }
         match found.as_slice() {
             [only] => Ok(only),
@@ -210,23 +237,80 @@ impl Lane {
             _ => self.top,
         };
         let begins_line = at == 0 || text.get(..at).is_some_and(|before| before.ends_with('\n'));
-        (at, if begins_line { lines.to_owned() } else { format!("{}{lines}", line_break(text)) })
+        (at, if begins_line { lines.to_owned() } else { fit(text, &format!("\n{lines}")).into_owned() })
+    }
+
+    /// The list marker of its cards.
+    fn marker<'t>(&self, text: &'t str) -> Option<&'t str> {
+        text.get(self.cards.first()?.marker.clone())
     }
 }
 
-impl Card {
-    fn read(text: &str, task: &note::Task, end: usize) -> Self {
-        let start = text.get(..task.status_offset).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
-        let mut lines = vec![task.text.as_str()];
-        let card_end = further_lines(text, next_line(text, line_end(text, start)), end, &mut lines);
-        let range = start..card_end;
-        Self {
-            text: lines.join("\n").trim_end().to_owned(),
-            is_checked: task.status != ' ',
-            range,
-            status: task.status_offset,
-        }
+/// The cards in a part of the note: its items that are in no other list, quote or footnote.
+fn cards(text: &str, note: &Note, part: Range<usize>) -> Vec<Card> {
+    let first = note.items.partition_point(|item| item.range.start < part.start);
+    let items = note.items.get(first..).unwrap_or_default().iter();
+    let items = items.take_while(|item| item.range.start < part.end).filter(|item| item.parent.is_none());
+    let is_outermost = |item: &&note::Item| {
+        let indent = text.get(line_start(text, item.range.start)..item.range.start).unwrap_or_default();
+        indent.len() < 4 && indent.bytes().all(|byte| byte == b' ')
+    };
+    let mut items = items.filter(is_outermost).peekable();
+    let mut cards = Vec::new();
+    while let Some(item) = items.next() {
+        let end = items.peek().map_or(part.end, |next| line_start(text, next.range.start));
+        let first = note.tasks.partition_point(|task| task.status_offset < item.range.start);
+        cards.extend(Card::read(text, item.range.start, end, note.tasks.get(first)));
     }
+    cards
+}
+
+impl Card {
+    /// The card whose list marker is at `item`; `task` is the first task from there on. [`None`] if it is empty.
+    fn read(text: &str, item: usize, end: usize, task: Option<&note::Task>) -> Option<Self> {
+        let line = text.get(item..line_end(text, item))?;
+        let content = task::after_marker(line)?;
+        let marker = item..item + line.len() - content.len();
+        let content = content.trim_start_matches([' ', '\t']);
+        let at = item + line.len() - content.len();
+        let task = task.filter(|task| task.status_offset == at + 1);
+        let first = task.map_or_else(|| content.trim(), |task| task.text.as_str());
+        let mut block_id = None;
+        let mut lines = vec![without_id(first, &mut block_id)];
+        let card_end = further_lines(text, next_line(text, line_end(text, item)), end, &mut lines);
+        while lines.last().is_some_and(|line| line.trim().is_empty()) {
+            lines.pop();
+        }
+        if let Some(last) = lines.last_mut() {
+            *last = without_id(last, &mut block_id);
+        }
+        Some(Self {
+            text: lines.join("\n").trim_end().to_owned(),
+            block_id: block_id.map(str::to_owned),
+            is_checked: task.is_some_and(|task| task.status != ' '),
+            range: line_start(text, item)..card_end,
+            marker,
+            mark: task.map_or(at..at, |task| at + 1..at + 1 + task.status.len_utf8()),
+        })
+    }
+}
+
+/// `line` without the block id at its end, which `found` becomes.
+fn without_id<'t>(line: &'t str, found: &mut Option<&'t str>) -> &'t str {
+    let id = line.rfind('^').and_then(|at| Some((at, block_id::read(line, at)?)));
+    let Some((at, end)) = id else { return line };
+    *found = line.get(at + 1..end);
+    line.get(..at).unwrap_or_default().trim_end()
+}
+
+/// The plugin's word for a lane of done cards, in the languages that it is translated to.
+const COMPLETE: [&str; 8] =
+    ["Complete", "Completato", "Concluído", "Fertiggestellt", "Выполнено", "完了", "完成", "완료됨"];
+
+/// Whether a line marks a lane of done cards: the plugin's word in bold.
+fn is_complete_mark(line: &str) -> bool {
+    let bold = |mark: &str| line.trim().strip_prefix(mark)?.strip_suffix(mark);
+    bold("**").or_else(|| bold("__")).is_some_and(|word| COMPLETE.contains(&word))
 }
 
 /// The position of the first card of an empty lane, whose heading ends at `start`: below other text in the lane, else
@@ -241,98 +325,5 @@ fn empty_top(text: &str, start: usize, end: usize) -> usize {
     if region.is_empty() && is_blank { next_line(text, after_next) } else { below }
 }
 
-fn line_break(text: &str) -> &'static str {
-    if text.contains("\r\n") { "\r\n" } else { "\n" }
-}
-
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    const BOARD: &str = "---\n\nkanban-plugin: board\n\n---\n\n## Todo (3)\n\n- [ ] One #a\n\tmore\n\n\tof it\n- [ ] Two\n\n\n## Empty\n\n\n\n## Done\n\n**Complete**\n- [x] Old\n\n\n***\n\n## Archive\n\n- [x] Gone\n\n%% kanban:settings\n```\n{\"kanban-plugin\":\"board\"}\n```\n%%";
-
-    fn board() -> Board {
-        Board::read(BOARD).unwrap()
-    }
-
-    #[test]
-    fn lanes_and_cards_are_read() {
-        let told: Vec<_> = board()
-            .lanes
-            .into_iter()
-            .map(|lane| (lane.name, lane.limit, lane.is_complete, lane.is_archive, lane.cards.len()))
-            .collect();
-        let expected = [
-            ("Todo", Some(3), false, false, 2),
-            ("Empty", None, false, false, 0),
-            ("Done", None, true, false, 1),
-            ("Archive", None, false, true, 1),
-        ];
-        assert_eq!(
-            told,
-            expected.map(|(name, limit, done, archive, cards)| (name.to_owned(), limit, done, archive, cards))
-        );
-        assert_eq!(board().lanes[0].cards[0].text, "One #a\nmore\n\nof it");
-        assert!(Board::read("## Todo\n- [ ] a").is_none());
-    }
-
-    #[test]
-    fn a_card_with_any_mark_is_checked() {
-        let text = "---\nkanban-plugin: board\n---\n## Todo\n\n- [✓] Ship\n\n## Done\n\n**Complete**\n- [x] Old\n";
-        let moved = Board::read(text).unwrap().with_moved(text, "Todo", "Done", "Ship", Position::Bottom).unwrap();
-        assert!(moved.contains("- [x] Ship\n") && !moved.contains('✓'), "{moved}");
-    }
-
-    #[test]
-    fn cards_come_and_move_as_the_plugin_writes_them() {
-        let added = board().with_card(BOARD, "todo", "Three\nlines", false, Position::Bottom).unwrap();
-        assert_eq!(added, BOARD.replace("- [ ] Two\n", "- [ ] Two\n- [ ] Three\n\tlines\n"));
-        let added = board().with_card(BOARD, "Todo", "Zero", true, Position::Top).unwrap();
-        assert_eq!(added, BOARD.replace("- [ ] One", "- [x] Zero\n- [ ] One"));
-        let added = board().with_card(BOARD, "Empty", "First", false, Position::Bottom).unwrap();
-        assert_eq!(added, BOARD.replace("## Empty\n\n\n\n", "## Empty\n\n- [ ] First\n\n\n"));
-        let moved = board().with_moved(BOARD, "Todo", "Done", "one #A", Position::Bottom).unwrap();
-        let card = "- [ ] One #a\n\tmore\n\n\tof it\n";
-        let expected =
-            BOARD.replace(card, "").replace("- [x] Old\n", &format!("- [x] Old\n{}", card.replace("[ ]", "[x]")));
-        assert_eq!(moved, expected);
-        let back = Board::read(&moved).unwrap().with_moved(&moved, "Done", "Todo", "One #a", Position::Top).unwrap();
-        assert_eq!(back, BOARD);
-        assert!(board().with_card(BOARD, "None", "x", false, Position::Top).is_err());
-        assert!(board().with_moved(BOARD, "Todo", "Done", "Three", Position::Top).is_err());
-        let bare = "---\nkanban-plugin: basic\n---\n## A\n## B";
-        let board = Board::read(bare).unwrap();
-        assert_eq!(board.with_card(bare, "B", "x", false, Position::Bottom).unwrap(), format!("{bare}\n- [ ] x\n"));
-        assert_eq!(
-            board.with_card(bare, "A", "x", false, Position::Bottom).unwrap(),
-            bare.replace("## A\n", "## A\n- [ ] x\n")
-        );
-    }
-
-    #[test]
-    fn boards_of_very_many_lanes_are_read_in_time() {
-        let lanes = format!("## L\n\n{}\n", "- [ ] a\n".repeat(9)).repeat(10_000);
-        let board = Board::read(&format!("---\nkanban-plugin: board\n---\n{lanes}")).unwrap();
-        assert_eq!((board.lanes.len(), board.lanes.iter().map(|lane| lane.cards.len()).sum()), (10_000, 90_000));
-    }
-
-    proptest! {
-        #[test]
-        fn a_card_that_came_is_there_and_the_others_stay(body in "(## [AB]\n|\n|- \\[[ x]\\] [ab]\n|\tc\n|\\*\\*Complete\\*\\*\n|text\n|%% d %%\n){0,16}", card in "[a-c]{1,3}(\n[a-c]{1,3})?", is_top in any::<bool>()) {
-            let text = format!("---\nkanban-plugin: board\n---\n{body}");
-            let before = Board::read(&text).unwrap();
-            let position = if is_top { Position::Top } else { Position::Bottom };
-            for (index, lane) in before.lanes.iter().enumerate() {
-                let Ok(after) = before.with_card(&text, &lane.name, &card, false, position) else { continue };
-                let board = Board::read(&after).unwrap();
-                prop_assert_eq!(board.lanes.len(), before.lanes.len());
-                let mut cards: Vec<&str> = board.lanes[index].cards.iter().map(|card| card.text.as_str()).collect();
-                let place = if is_top { 0 } else { cards.len() - 1 };
-                prop_assert!(cards.len() == lane.cards.len() + 1, "{after:?}");
-                prop_assert_eq!(cards.remove(place), card.as_str());
-            }
-        }
-    }
-}
+mod tests;

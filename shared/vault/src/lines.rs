@@ -1,5 +1,6 @@
-//! Lines, and runs of one byte within them; and edits of a text.
+//! Lines and their breaks, and runs of one byte within them; and edits of a text.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The starts of the lines of a text. Only `\n` ends a line.
@@ -21,6 +22,23 @@ impl Lines {
 /// Whether `byte` ends a line for markdown.
 pub(crate) fn is_break(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
+}
+
+/// The line break that a text uses: that of its first line.
+pub(crate) fn line_break(text: &str) -> Option<&'static str> {
+    let at = memchr::memchr(b'\n', text.as_bytes())?;
+    let before = text.as_bytes().get(..at).unwrap_or_default();
+    Some(if before.ends_with(b"\r") { "\r\n" } else { "\n" })
+}
+
+/// `added` with the line breaks of `text`, if `text` has any.
+#[must_use]
+pub fn fit<'a>(text: &str, added: &'a str) -> Cow<'a, str> {
+    let Some(wanted) = line_break(text).filter(|_| added.contains('\n')) else {
+        return Cow::Borrowed(added);
+    };
+    let plain = added.replace("\r\n", "\n");
+    Cow::Owned(if wanted == "\n" { plain } else { plain.replace('\n', wanted) })
 }
 
 /// The text with the edits, which do not overlap.

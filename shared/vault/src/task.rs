@@ -4,17 +4,20 @@
 //!
 //! # Layout
 //! - [`Status`], [`Priority`], [`Field`], [`Format`]: the vocabulary of tasks; `symbols`: their notation
+//! - [`Settings`]: what the Tasks plugin is told about them
 //! - `line`: finds each field; [`fields`]: their values; [`change`]: changes fields and keeps the rest
 //! - [`query`]: selects tasks, in the query language of the Tasks plugin
 
 pub use change::{Change, ChangeError, change};
 pub use fields::{TaskFields, fields};
+pub use settings::{NamedStatus, Settings, StatusType};
 pub use symbols::{Field, Format, Priority, Status};
 
 mod change;
 mod fields;
 mod line;
 pub mod query;
+mod settings;
 mod symbols;
 
 use crate::lines::line_end;

@@ -120,7 +120,7 @@ impl Operation for ReadExcalidraw {
                 let half = context.with_limits(&limits);
                 let mut elements: Vec<Fields> = drawing.elements().cloned().collect();
                 let element_count = elements.len();
-                let mut texts: Vec<&str> = drawing.texts().collect();
+                let mut texts: Vec<_> = drawing.texts().collect();
                 let cuts_elements = format != Format::Text && cut(&mut elements, &half);
                 let cuts_texts = format != Format::Elements && cut(&mut texts, &half);
                 let overflow = cuts_elements || cuts_texts;

@@ -8,7 +8,7 @@ use atlas_ops::read::notes;
 use atlas_ops::read::view::View;
 use atlas_ops::write::writable::text_of;
 use atlas_vault::VaultPath;
-use atlas_vault::kanban::Lane;
+use atlas_vault::kanban::{Card, Lane};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +57,9 @@ pub struct BoardColumn {
 pub struct BoardCard {
     /// Its text; it may have several lines.
     text: String,
+    /// Its block id, without `^`, for links to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    block_id: Option<String>,
     /// Whether it is checked.
     checked: bool,
 }
@@ -94,6 +97,7 @@ impl Operation for ReadKanbanBoard {
 }
 
 fn column(lane: Lane) -> BoardColumn {
-    let cards = lane.cards.into_iter().map(|card| BoardCard { checked: card.is_checked, text: card.text }).collect();
+    let card = |card: Card| BoardCard { text: card.text, block_id: card.block_id, checked: card.is_checked };
+    let cards = lane.cards.into_iter().map(card).collect();
     BoardColumn { name: lane.name, limit: lane.limit, complete: lane.is_complete, archived: lane.is_archive, cards }
 }

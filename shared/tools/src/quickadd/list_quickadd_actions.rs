@@ -67,7 +67,7 @@ impl Operation for ListQuickaddActions {
 
     async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
         let list = |view: View| async move {
-            let settings = Settings::read(&view).await?;
+            let settings = Settings::read(context, &view).await?;
             Ok(Output { items: settings.choices.iter().map(|choice| item(choice, &settings)).collect() })
         };
         context.read(list).await
@@ -80,6 +80,7 @@ fn item(choice: &Choice, settings: &Settings) -> Item {
     // Which names are missing does not depend on the time.
     let values = Values {
         now: DateTime::constant(2000, 1, 1, 0, 0, 0, 0),
+        locale: settings.locale,
         given: &given,
         globals: &settings.globals,
         title: Some(""),

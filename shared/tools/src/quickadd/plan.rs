@@ -10,6 +10,8 @@ use atlas_ops::read::notes;
 use atlas_ops::read::settings::document;
 use atlas_ops::read::view::View;
 use atlas_vault::VaultPath;
+use atlas_vault::date_format::Locale;
+use atlas_vault::edit::fit;
 use atlas_vault::quickadd::capture::{InsertAt, insert};
 use atlas_vault::quickadd::format::{FormatError, Values, fill, include};
 use atlas_vault::quickadd::{Action, Capture, Existing, InsertAfter, Template};
@@ -53,6 +55,8 @@ pub(super) struct Run<'a> {
     pub context: &'a Context<'a>,
     pub view: &'a View,
     pub now: DateTime,
+    /// The language of dates.
+    pub locale: Locale,
     pub given: &'a Map<String, Value>,
     pub globals: &'a Map<String, Value>,
     /// The folder that the caller chose.
@@ -205,10 +209,13 @@ impl Run<'_> {
         // So that an error is told; what is given is no command.
         self.fill(&text, title)?;
         let properties = atlas_vault::parse(&text).properties().cloned().unwrap_or_default();
-        let surroundings = templater::Surroundings { now: self.now, path, properties: &properties };
+        let surroundings =
+            templater::Surroundings { now: self.now, locale: self.locale, path, properties: &properties };
         let fill = |part: &str| self.fill(part, title).unwrap_or_default();
         let expanded = templater::expand(&text, &surroundings, fill);
-        expanded.map_err(|error| templates::refused(&template_path(&at).unwrap_or_else(|_| path.clone()), &error))
+        let expanded = expanded
+            .map_err(|error| templates::refused(&template_path(&at).unwrap_or_else(|_| path.clone()), &error))?;
+        Ok(fit(&text, &expanded).into_owned())
     }
 
     /// The text of a template that the settings name.
@@ -230,8 +237,8 @@ impl Run<'_> {
     }
 
     fn fill(&self, text: &str, title: Option<&str>) -> Result<String, Error> {
-        let Self { now, given, globals, seed, .. } = *self;
-        fill(text, &Values { now, given, globals, title, seed }).map_err(|error| unfilled(&error))
+        let Self { now, locale, given, globals, seed, .. } = *self;
+        fill(text, &Values { now, locale, given, globals, title, seed }).map_err(|error| unfilled(&error))
     }
 
     /// A text with the templates that it includes.

@@ -88,10 +88,11 @@ impl Operation for TriggerQuickadd {
         let plan = |view: View| {
             let (action_name, args, folder) = (&action_name, &args, folder.as_ref());
             async move {
-                let settings = Settings::read(&view).await?;
+                let settings = Settings::read(context, &view).await?;
                 let choice = find(&settings.choices, action_name.as_str())?;
                 let folder = folder.map(Text::as_str);
-                let run = Run { context, view: &view, now, given: args, globals: &settings.globals, folder, seed };
+                let Settings { globals, locale, .. } = &settings;
+                let run = Run { context, view: &view, now, locale: *locale, given: args, globals, folder, seed };
                 let plan = run.plan(&choice.action).await?;
                 Ok((choice.name.clone(), ActionType::from(&choice.action), plan))
             }

@@ -12,12 +12,13 @@ use atlas_ops::read::paging::{Limit, Page, Paging};
 use atlas_ops::read::view::View;
 use atlas_segment::SectionName;
 use atlas_segment::facts::Task;
-use atlas_vault::task::{Priority, Status, fields};
+use atlas_vault::task::{Priority, Settings, Status, fields};
+use futures::future::try_join;
 use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ListedTask;
+use super::{ListedTask, settings};
 use crate::tags::SearchedTag;
 
 /// Lists the tasks of notes, by path and line, with status, dates, priority, tags and recurrence as the Tasks plugin or Dataview writes them.
@@ -120,8 +121,8 @@ impl Operation for ListTasks {
             None => None,
         };
         let tags = tags.iter().map(|tag| SearchedTag::of("tags", tag.as_str())).collect::<Result<Vec<_>, Error>>()?;
-        let is_wanted = |task: &Task| {
-            if status.as_ref().is_some_and(|wanted| !wanted.contains(&Status::of(task.status))) {
+        let is_wanted = |task: &Task, settings: &Settings| {
+            if status.as_ref().is_some_and(|wanted| !wanted.contains(&settings.status(task.status))) {
                 return false;
             }
             if due.is_none() && priority.is_none() && tags.is_empty() {
@@ -137,18 +138,20 @@ impl Operation for ListTasks {
             let (root, paging, paths, is_wanted) = (&root, &paging, &paths, &is_wanted);
             async move {
                 let generation = view.generation();
-                let facts = Facts::fetch(context, view.clone(), &[SectionName::Tasks]).await?;
+                let facts = Facts::fetch(context, view.clone(), &[SectionName::Tasks]);
+                let (facts, settings) = try_join(facts, settings(&view)).await?;
                 let paths = match paths {
                     Some(paths) => Some(meant(context, &view, &facts, paths).await?),
                     None => None,
                 };
-                let found = tasks(&facts, root, paths.as_ref(), is_wanted)?;
+                let found = tasks(&facts, root, paths.as_ref(), |task| is_wanted(task, &settings))?;
                 if found.is_empty() {
                     nearest::check_folder(context, view, root).await?;
                 }
                 let mut items = Vec::new();
                 for (document, task) in paging.of(&found) {
-                    items.push(ListedTask::of(facts.index().path(*document)?, task));
+                    let (path, status) = (facts.index().path(*document)?, settings.status(task.status));
+                    items.push(ListedTask::of(path, task, status, fields(&task.text)));
                 }
                 paging.page(context, generation, found.len(), items)
             }

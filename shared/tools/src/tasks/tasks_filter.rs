@@ -15,12 +15,13 @@ use atlas_ops::read::view::View;
 use atlas_segment::SectionName;
 use atlas_segment::facts::Task;
 use atlas_vault::task::query::{Folded, GroupKey, Item, Query};
-use atlas_vault::task::{TaskFields, fields};
+use atlas_vault::task::{NamedStatus, Settings, TaskFields};
+use futures::future::try_join;
 use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ListedTask;
+use super::{ListedTask, settings};
 
 /// Lists the results of a query in the language of the Tasks plugin.
 pub struct TasksFilter;
@@ -74,6 +75,7 @@ struct FoundTask<'a> {
     path: usize,
     heading: Option<Cow<'a, str>>,
     task: &'a Task,
+    status: NamedStatus<'a>,
     fields: TaskFields<'a>,
     folded: Folded,
 }
@@ -102,8 +104,9 @@ impl Operation for TasksFilter {
             async move {
                 let generation = view.generation();
                 let want = Want { headings: query.needs_headings(), ..Want::default() };
-                let facts = Facts::fetch_with(context, view, &[SectionName::Tasks], want).await?;
-                page(context, &facts, query, paging, generation)
+                let facts = Facts::fetch_with(context, view.clone(), &[SectionName::Tasks], want);
+                let (facts, settings) = try_join(facts, settings(&view)).await?;
+                page(context, &facts, &settings, query, paging, generation)
             }
         };
         paging.read(context, page).await
@@ -134,12 +137,13 @@ fn query(
 fn page(
     context: &Context<'_>,
     facts: &Facts,
+    settings: &Settings,
     query: &Query,
     paging: &Paging,
     generation: u64,
 ) -> Result<Output, Error> {
     let mut paths = Vec::new();
-    let mut found = found(context, facts, query, &mut paths)?;
+    let mut found = found(context, facts, settings, query, &mut paths)?;
     found.sort_by(|one, other| {
         let (first, second) = (one.item(&paths), other.item(&paths));
         let by_place = || first.path.cmp(second.path).then(one.task.line.cmp(&other.task.line));
@@ -154,7 +158,10 @@ fn page(
     });
     let max_response_bytes = max_bytes.saturating_sub(groups.as_ref().map_or(0, bytes_of));
     let limits = Limits { max_response_bytes, ..*context.limits };
-    let listed = |found: &FoundTask<'_>| ListedTask::of(found.item(&paths).path.to_owned(), found.task);
+    let listed = |found: &FoundTask<'_>| {
+        let (task, path) = (found.task, found.item(&paths).path.to_owned());
+        ListedTask::of(path, task, settings.status(task.status), settings.fields(&task.text))
+    };
     let tasks = paging.of(&found).iter().map(listed).collect();
     let page = paging.page(&context.with_limits(&limits), generation, found.len(), tasks)?;
     Ok(Output { page, groups })
@@ -164,8 +171,8 @@ impl FoundTask<'_> {
     /// The task as queries see it.
     fn item<'a>(&'a self, paths: &'a [String]) -> Item<'a> {
         let path = paths.get(self.path).map_or("", String::as_str);
-        let Self { heading, task, fields, folded, .. } = self;
-        Item { path, heading: heading.as_deref(), indent: task.indent, mark: task.status, fields, folded }
+        let Self { heading, task, status, fields, folded, .. } = self;
+        Item { path, heading: heading.as_deref(), indent: task.indent, status: *status, fields, folded }
     }
 }
 
@@ -173,6 +180,7 @@ impl FoundTask<'_> {
 fn found<'a>(
     context: &Context<'_>,
     facts: &'a Facts,
+    settings: &'a Settings,
     query: &Query,
     paths: &mut Vec<String>,
 ) -> Result<Vec<FoundTask<'a>>, Error> {
@@ -199,13 +207,14 @@ fn found<'a>(
                     }
                 }
             }
-            if of.is_some_and(|(_, is_shown)| !is_shown) {
+            if of.is_some_and(|(_, is_shown)| !is_shown) || !settings.is_task(&task.text) {
                 continue;
             }
             let above = headings.partition_point(|heading| heading.line <= task.line);
             let heading = above.checked_sub(1).and_then(|last| headings.get(last)).map(|heading| heading.text.clone());
             let path = paths.len().saturating_sub(1);
-            let one = FoundTask { path, heading, task, fields: fields(&task.text), folded: Folded::default() };
+            let (status, fields) = (settings.named(task.status), settings.queried(&task.text));
+            let one = FoundTask { path, heading, task, status, fields, folded: Folded::default() };
             if query.matches(&one.item(paths)) {
                 found.push(one);
             }

@@ -6,17 +6,18 @@ use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::notes;
+use atlas_ops::read::view::View;
 use atlas_ops::write::editing;
 use atlas_ops::write::precondition::Condition;
 use atlas_vault::VaultPath;
 use atlas_vault::edit::change_task;
-use atlas_vault::task::{Change, Field, Priority, Status};
+use atlas_vault::task::{Change, Field, Priority, Status, fields};
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan as _};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::TaskState;
+use super::{TaskState, settings};
 
 /// A task that was done at most this many days ago is reopened without a confirmation.
 const DAYS_TO_REOPEN: i32 = 7;
@@ -151,12 +152,14 @@ impl Operation for UpdateTask {
         let change = arguments.set.change()?;
         let condition = Condition::of_existing(arguments.if_match.as_ref())?;
         let today = context.zone(None)?.to_datetime(context.now).date();
+        let settings = context.read(async |view: View| settings(&view).await).await?.value;
         let changed = |text: Option<&str>| {
             let text = text.ok_or_else(|| notes::missing(path.as_str()))?;
             let number = u32::try_from(line).unwrap_or(u32::MAX);
-            let changed = change_task(text, number, *arguments.set.status, &change)
+            let changed = change_task(text, number, *arguments.set.status, &change, &settings)
                 .map_err(|problem| editing::refused(field_of(&problem), &problem))?;
-            let states = [&changed.before, &changed.after].map(|(mark, text)| TaskState::of(*mark, text));
+            let states = [&changed.before, &changed.after]
+                .map(|(mark, text)| TaskState::of(settings.status(*mark), fields(text)));
             Ok((changed.text, states))
         };
         let reopens = |states: &[TaskState; 2]| reopens(states, today);

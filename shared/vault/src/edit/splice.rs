@@ -1,26 +1,10 @@
 //! Inserts and replaces lines, with the note's own line breaks.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
+pub(super) use crate::lines::{fit, line_break};
 use crate::lines::{is_break, line_end, next_line};
 use crate::note::parse;
-
-/// The line break a note uses: that of its first line.
-pub(super) fn line_break(text: &str) -> Option<&'static str> {
-    let at = memchr::memchr(b'\n', text.as_bytes())?;
-    let before = text.as_bytes().get(..at).unwrap_or_default();
-    Some(if before.ends_with(b"\r") { "\r\n" } else { "\n" })
-}
-
-/// `added` with the line breaks of `text`, if `text` has any.
-pub(super) fn fit<'a>(text: &str, added: &'a str) -> Cow<'a, str> {
-    let Some(wanted) = line_break(text).filter(|_| added.contains('\n')) else {
-        return Cow::Borrowed(added);
-    };
-    let plain = added.replace("\r\n", "\n");
-    Cow::Owned(if wanted == "\n" { plain } else { plain.replace('\n', wanted) })
-}
 
 /// `text` with `added` inserted as separate lines at `at`, the start of a line or the end of the text. A text that ended in a line break
 /// still does.

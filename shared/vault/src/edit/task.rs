@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::error::{Candidate, MAX_CANDIDATES, Problem};
 use crate::lines::line_end;
 use crate::note::{Task, parse};
-use crate::task::{Change, Format, Status, change, fields};
+use crate::task::{Change, Settings, Status, change, fields};
 
 /// A note with one changed task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,11 +19,17 @@ pub struct ChangedTask {
 }
 
 /// `text` with a new status or text for the task on `line`, counted from 1. A field that the task does not have yet is written in the
-/// format of the note's other tasks.
+/// format of its others, else in that of the settings, else in that of the note's other tasks.
 ///
 /// # Errors
 /// When there is no task, or the change cannot be written.
-pub fn change_task(text: &str, line: u32, status: Option<Status>, wanted: &Change) -> Result<ChangedTask, Problem> {
+pub fn change_task(
+    text: &str,
+    line: u32,
+    status: Option<Status>,
+    wanted: &Change,
+    settings: &Settings,
+) -> Result<ChangedTask, Problem> {
     let note = parse(text);
     let Some(task) = note.tasks.iter().find(|task| task.line.checked_add(1) == Some(line)) else {
         let some = note.tasks.iter().take(MAX_CANDIDATES);
@@ -32,8 +38,10 @@ pub fn change_task(text: &str, line: u32, status: Option<Status>, wanted: &Chang
             candidates: some.map(|task| Candidate::new(task.line, &task.text)).collect(),
         });
     };
-    let mark = status.filter(|status| Status::of(task.status) != *status).map_or(task.status, Status::mark);
-    let format = note.tasks.iter().find_map(|task| fields(&task.text).format).unwrap_or(Format::Emoji);
+    let status = status.filter(|status| settings.status(task.status) != *status);
+    let mark = status.map_or(task.status, |status| settings.mark(status));
+    let of_others = || note.tasks.iter().find_map(|task| fields(&task.text).format);
+    let format = settings.format().or_else(of_others).unwrap_or_default();
     let start = text_start(text, task).ok_or(Problem::NoTask { line, candidates: Vec::new() })?;
     let tags = note.tags.iter().filter_map(|tag| tag.range.as_ref());
     let within = |tag: &Range<usize>| Some(tag.start.checked_sub(start)?..tag.end.checked_sub(start)?);

@@ -106,6 +106,22 @@ fn with_compressed(note: &str) -> String {
 }
 
 #[test]
+fn a_change_has_the_line_breaks_of_the_note() {
+    for note in [NOTE.to_owned(), with_compressed(NOTE)] {
+        let note = note.replace('\n', "\r\n");
+        let low = "Low,\nlower\nand lowest";
+        let texts = Drawing::read(&note, true).unwrap();
+        assert_eq!(texts.texts().collect::<Vec<_>>(), ["High tide", "Low tide,\nwith [[Berths]]"]);
+        let new = json!({ "type": "text", "x": 1, "y": 2, "text": "a\nb", "link": "[[Quay]]" });
+        let change = Change { add: vec![fields(new)], ..update("tide0001", json!({ "text": low })) };
+        let text = changed(&note, &change);
+        assert!(text.contains("Low,\r\nlower\r\nand lowest ^tide0001\r\n"), "{text}");
+        assert_eq!(text.matches('\n').count(), text.matches("\r\n").count(), "{text}");
+        assert_eq!(Drawing::read(&text, true).unwrap().texts().next().unwrap(), low);
+    }
+}
+
+#[test]
 fn a_note_is_read_plain_and_compressed() {
     let packed = with_compressed(NOTE);
     assert!(packed.contains("\n\n") && !packed.contains("tide0001\""));
@@ -157,7 +173,7 @@ fn the_note_and_its_drawing_say_the_same() {
     for note in [NOTE.to_owned(), with_compressed(NOTE)] {
         let told = |text: &str| {
             let drawing = Drawing::read(text, true).unwrap();
-            drawing.texts().map(str::to_owned).collect::<Vec<_>>()
+            drawing.texts().map(Cow::into_owned).collect::<Vec<_>>()
         };
         let renamed = changed(&note, &update("tide0001", json!({ "text": "Ebb\nand flow" })));
         assert!(renamed.contains("## Text Elements\nEbb\nand flow ^tide0001\n\nLow tide,"), "{renamed}");

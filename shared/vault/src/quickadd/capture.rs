@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::frontmatter;
-use crate::lines::{line_end, line_start, next_line};
+use crate::lines::{fit, line_break, line_end, line_start, next_line};
 use crate::note::parse;
 
 /// Where a capture goes.
@@ -44,7 +44,8 @@ pub fn insert(text: &str, captured: &str, place: InsertAt<'_>) -> Option<String>
         },
     };
     let (before, after) = text.split_at_checked(at)?;
-    let line_break = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let captured = fit(text, &captured);
+    let line_break = line_break(text).unwrap_or("\n");
     let begin = if before.is_empty() || before.ends_with('\n') || before == "\u{feff}" { "" } else { line_break };
     let end = if captured.ends_with('\n') { "" } else { line_break };
     Some(format!("{before}{begin}{captured}{end}{after}"))

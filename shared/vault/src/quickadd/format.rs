@@ -7,7 +7,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::{Span, ToSpan as _};
 use serde_json::{Map, Value};
 
-use crate::date_format::{self, MAX_FORMAT_BYTES};
+use crate::date_format::{Locale, MAX_FORMAT_BYTES};
 use crate::template;
 
 /// How deep templates may include each other.
@@ -22,6 +22,8 @@ const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 pub struct Values<'a> {
     /// The person's local time.
     pub now: DateTime,
+    /// The language of dates.
+    pub locale: Locale,
     /// The caller's arguments, by name; `value` is for `{{VALUE}}`.
     pub given: &'a Map<String, Value>,
     /// QuickAdd's global variables.
@@ -171,7 +173,7 @@ impl Filling<'_> {
         let days = days.unwrap_or("0").parse::<i32>().ok();
         let at = days.and_then(|days| at.checked_add(Span::new().try_days(days).ok()?).ok());
         match at.filter(|_| format.len() <= MAX_FORMAT_BYTES) {
-            Some(at) => Some(date_format::write(format, at)),
+            Some(at) => Some(self.values.locale.write(format, at)),
             None => self.fail(FormatError::Wrong(format!("{{{{DATE:{format}}}}} is no date"))),
         }
     }

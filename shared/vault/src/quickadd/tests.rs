@@ -24,7 +24,7 @@ fn filled(text: &str, given: Value) -> Result<String, FormatError> {
     let templates = [("a", "<{{VALUE}} {{TEMPLATE:T/b.md}}>"), ("b", "b"), ("c", "{{template:T/c.md}}")];
     let templates: BTreeMap<String, String> =
         templates.into_iter().map(|(name, text)| (format!("T/{name}.md"), text.to_owned())).collect();
-    let values = Values { now: NOW, given: &given, globals: &globals, title: Some("Log"), seed: 7 };
+    let values = Values { now: NOW, locale: crate::date_format::Locale::default(), given: &given, globals: &globals, title: Some("Log"), seed: 7 };
     fill(&include(text, &templates)?, &values)
 }
 
@@ -146,6 +146,20 @@ fn a_capture_goes_where_the_choice_says() {
     assert_eq!(insert("", "x", InsertAt::Bottom).as_deref(), Some("x\n"));
     assert_eq!(insert("a", "x", InsertAt::Bottom).as_deref(), Some("a\nx\n"));
     assert_eq!(insert("a\r\nb", "x", after("b", true, false, None)).as_deref(), Some("a\r\nb\r\nx\r\n"));
+}
+
+#[test]
+fn a_capture_has_the_line_breaks_of_its_note() {
+    let after = |create| InsertAt::After { line: "## B", at_end: false, with_subsections: false, create };
+    for (place, expected) in [
+        (InsertAt::Top, "- x\r\n  y\r\n# A\r\n"),
+        (InsertAt::Bottom, "# A\r\n- x\r\n  y\r\n"),
+        (after(Some(false)), "# A\r\n## B\r\n- x\r\n  y\r\n"),
+    ] {
+        for captured in ["- x\n  y", "- x\n  y\n", "- x\r\n  y\r\n"] {
+            assert_eq!(insert("# A\r\n", captured, place).as_deref(), Some(expected), "{place:?}");
+        }
+    }
 }
 
 proptest! {

@@ -44,7 +44,12 @@ pub struct TaskFields<'a> {
 /// The fields of `text`, the text after a check box: see [`Task::text`](crate::Task). Takes time in proportion to the text.
 #[must_use]
 pub fn fields(text: &str) -> TaskFields<'_> {
-    let line = Line::read(text);
+    fields_in(text, None)
+}
+
+/// The fields of `text` in this format only, if one is given.
+pub(super) fn fields_in(text: &str, format: Option<Format>) -> TaskFields<'_> {
+    let line = Line::read_in(text, format);
     TaskFields {
         description: description(&line),
         due: line.value(Field::Due),

@@ -35,13 +35,19 @@ pub(super) struct Token {
 
 impl<'a> Line<'a> {
     pub(super) fn read(text: &'a str) -> Self {
+        Self::read_in(text, None)
+    }
+
+    /// Reads fields in this format only, if one is given.
+    pub(super) fn read_in(text: &'a str, format: Option<Format>) -> Self {
+        let is_read = |token: &Token| token.field.is_none() || format.is_none_or(|format| format == token.format);
         let block = memchr::memrchr(b'^', text.as_bytes()).and_then(|at| Some((at, block_id::read(text, at)?)));
         let end = block.map_or(text.len(), |(at, _)| at);
         let mut head = trimmed(text, end);
         let end = head;
         let mut tokens = Vec::new();
         while tokens.len() < MAX_TOKENS
-            && let Some(token) = text.get(..head).and_then(last)
+            && let Some(token) = text.get(..head).and_then(last).filter(is_read)
         {
             head = trimmed(text, token.range.start);
             tokens.push(token);

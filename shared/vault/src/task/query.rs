@@ -1,8 +1,7 @@
 //! Queries of tasks in the language of the Tasks plugin: filters, boolean combinations, sorting, groups and a limit. This module parses
 //! and evaluates queries itself, without the plugin.
 //!
-//! Instructions that need scripts or the plugin's settings are refused: `filter by function` and the like, presets, placeholders,
-//! urgency. Layout instructions are accepted and ignored.
+//! Instructions that need scripts, and presets, placeholders and urgency, are refused. Layout instructions are accepted and ignored.
 //!
 //! # Layout
 //! - `lines`: the instructions of a query; `boolean`: combinations of filters; `filter`: single ones; `text`, `dates`: what they compare with
@@ -22,7 +21,7 @@ use std::cmp::Ordering;
 use jiff::civil::Date;
 
 use super::fields::TaskFields;
-use super::symbols::Status;
+use super::settings::{NamedStatus, StatusType};
 use boolean::Expression;
 pub use filter::Folded;
 use lines::Instruction;
@@ -41,8 +40,8 @@ pub struct Item<'a> {
     pub heading: Option<&'a str>,
     /// The width of the white space before it.
     pub indent: u16,
-    /// The character between the brackets.
-    pub mark: char,
+    /// Its status.
+    pub status: NamedStatus<'a>,
     /// The fields of its text.
     pub fields: &'a TaskFields<'a>,
     /// A cache of its folded texts.
@@ -179,46 +178,6 @@ impl Query {
     }
 }
 
-/// The plugin's status type and name for a mark that is not in its settings.
-const fn status_of(mark: char) -> (StatusType, &'static str) {
-    match Status::of(mark) {
-        Status::Done => (StatusType::Done, "Done"),
-        Status::Cancelled => (StatusType::Cancelled, "Cancelled"),
-        Status::InProgress => (StatusType::InProgress, "In Progress"),
-        Status::Scheduled => (StatusType::Todo, "Scheduled"),
-        Status::Todo if mark == ' ' => (StatusType::Todo, "Todo"),
-        Status::Todo => (StatusType::Todo, "Unknown"),
-    }
-}
-
-/// A status type. The order is the sort order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum StatusType {
-    InProgress,
-    Todo,
-    Done,
-    Cancelled,
-    NonTask,
-}
-
-impl StatusType {
-    const ALL: [Self; 5] = [Self::InProgress, Self::Todo, Self::Done, Self::Cancelled, Self::NonTask];
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::InProgress => "IN_PROGRESS",
-            Self::Todo => "TODO",
-            Self::Done => "DONE",
-            Self::Cancelled => "CANCELLED",
-            Self::NonTask => "NON_TASK",
-        }
-    }
-
-    const fn is_done(self) -> bool {
-        matches!(self, Self::Done | Self::Cancelled | Self::NonTask)
-    }
-}
-
 impl<'a> Item<'a> {
     /// The folder of its note with a slash at the end; `/` for a note in no folder.
     fn folder(&self) -> &'a str {
@@ -235,6 +194,6 @@ impl<'a> Item<'a> {
     }
 
     fn status_type(&self) -> StatusType {
-        status_of(self.mark).0
+        self.status.kind
     }
 }

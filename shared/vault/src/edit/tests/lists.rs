@@ -9,7 +9,7 @@ use proptest::sample::select;
 use super::*;
 use crate::edit::change_task;
 use crate::parse;
-use crate::task::{Change, Status};
+use crate::task::{Change, Settings, Status};
 
 /// A list item and its nested items.
 #[derive(Debug, Clone)]
@@ -150,7 +150,7 @@ proptest! {
         for first in firsts {
             let mut lines = tree.lines.clone();
             lines[first] = lines[first].replace("[ ]", "[x]");
-            let changed = change_task(&text, first as u32 + 1, Some(Status::Done), &Change::default()).unwrap();
+            let changed = change_task(&text, first as u32 + 1, Some(Status::Done), &Change::default(), &Settings::default()).unwrap();
             prop_assert_eq!(changed.text, Tree { lines, ..Tree::default() }.text("\n"));
         }
     }

@@ -1,10 +1,16 @@
 //! One task of a note.
 
 use super::*;
-use crate::edit::{ChangedTask, change_task};
-use crate::task::{Change, Field, Status};
+use crate::edit::{ChangedTask, Problem};
+use crate::task::{Change, Field, Settings, Status};
+use serde_json::json;
 
 const NOTE: &str = "# Tasks\r\n- [ ] one\r\n> 1. [X]  two 📅 2026-01-02  \r\n- [x]\r\n- plain\r\n";
+
+/// Changes a task of a vault without the plugin.
+fn change_task(text: &str, line: u32, status: Option<Status>, wanted: &Change) -> Result<ChangedTask, Problem> {
+    crate::edit::change_task(text, line, status, wanted, &Settings::default())
+}
 
 #[test]
 fn only_what_is_named_of_the_line_changes() {
@@ -43,4 +49,19 @@ fn what_is_no_task_is_told_with_those_that_are() {
     }
     let problem = change_task("text\n", 1, None, &Change::default()).unwrap_err();
     assert_eq!(problem.to_string(), "line 1 is not a task, and the note has none");
+}
+
+#[test]
+fn a_change_is_written_as_the_settings_of_the_plugin_say() {
+    let custom = json!([{ "symbol": "c", "name": "Dropped", "type": "CANCELLED" }, { "symbol": ">", "type": "DONE" }]);
+    let settings = json!({ "taskFormat": "dataview", "statusSettings": { "customStatuses": custom } });
+    let settings = Settings::read(&settings);
+    let due = Change { fields: vec![(Field::Due, Some("2026-12-01".to_owned()))], ..Change::default() };
+    let text = "- [ ] pay rent\n- [>] other 📅 2026-01-01\n";
+    let changed =
+        |line, status, wanted: &Change| crate::edit::change_task(text, line, status, wanted, &settings).unwrap().text;
+    assert_eq!(changed(1, None, &due), text.replace("rent", "rent  [due:: 2026-12-01]"));
+    assert_eq!(changed(2, None, &due), text.replace("2026-01-01", "2026-12-01"));
+    assert_eq!(changed(1, Some(Status::Cancelled), &Change::default()), text.replace("[ ]", "[c]"));
+    assert_eq!(changed(2, Some(Status::Done), &Change::default()), text);
 }

@@ -6,7 +6,7 @@ use jiff::civil::Date;
 
 use super::dates::{self, Days};
 use super::text::Condition;
-use super::{Item, StatusType, status_of};
+use super::{Item, StatusType};
 use crate::fold::fold;
 use crate::task::symbols::Priority;
 
@@ -276,7 +276,7 @@ impl TextField {
     /// Whether the condition holds for the text, or for one of several.
     fn any(self, item: &Item<'_>, mut holds: impl FnMut(&str) -> bool) -> bool {
         match self {
-            Self::StatusName => holds(status_of(item.mark).1),
+            Self::StatusName => holds(item.status.name),
             Self::Path => holds(item.path),
             Self::Folder => holds(item.folder()),
             Self::Root => holds(item.root()),
@@ -296,9 +296,10 @@ fn status_type(lower: &str) -> Option<Result<Filter, String>> {
         Some(name) => (false, Some(name)),
         None => (true, word(rest, "is")),
     };
-    let known = |name: &str| StatusType::ALL.into_iter().find(|known| known.as_str().eq_ignore_ascii_case(name));
-    let found = name.and_then(known).map(|wanted| Filter::Type(wanted, is));
-    Some(found.ok_or_else(|| "write status.type is TODO, or IN_PROGRESS, DONE, CANCELLED, NON_TASK".to_owned()))
+    let found = name.and_then(StatusType::named).map(|wanted| Filter::Type(wanted, is));
+    Some(
+        found.ok_or_else(|| "write status.type is TODO, or IN_PROGRESS, ON_HOLD, DONE, CANCELLED, NON_TASK".to_owned()),
+    )
 }
 
 fn priority(lower: &str) -> Option<Result<Filter, String>> {

@@ -3,7 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 
 use super::filter::{DateField, TextField, rank, word};
-use super::{GroupKey, Item, dates, status_of};
+use super::{GroupKey, Item, dates};
 
 /// Most groups that one task can be in.
 pub(super) const MAX_GROUPS_OF_ONE: usize = 100;
@@ -98,7 +98,7 @@ impl Sort {
                 let key = |item: &Item<'_>| item.status_type().is_done();
                 key(one).cmp(&key(other))
             }
-            Property::StatusName => status_of(one.mark).1.cmp(status_of(other.mark).1),
+            Property::StatusName => one.status.name.cmp(other.status.name),
             Property::StatusType => one.status_type().cmp(&other.status_type()),
             Property::Date(field) => day(one, field).cmp(&day(other, field)),
             Property::Description => folded(TextField::Description),
@@ -150,7 +150,7 @@ impl Group {
         let without_end = |name: &str| key(0, name.strip_suffix(".md").unwrap_or(name));
         match self.by {
             Property::Status => key(0, if item.status_type().is_done() { "Done" } else { "Todo" }),
-            Property::StatusName => key(0, status_of(item.mark).1),
+            Property::StatusName => key(0, item.status.name),
             Property::StatusType => key(item.status_type() as u8, item.status_type().as_str()),
             Property::Date(field) => match day(item, field) {
                 (2, _) => key(2, &format!("No {} date", field.as_str())),

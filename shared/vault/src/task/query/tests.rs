@@ -1,16 +1,21 @@
+use std::sync::LazyLock;
+
 use jiff::ToSpan as _;
 use jiff::civil::{Date, Weekday, date};
 use proptest::prelude::*;
 
 use super::*;
-use crate::task::fields;
+use crate::task::{Settings, fields};
 
+/// A vault without the plugin.
+static SETTINGS: LazyLock<Settings> = LazyLock::new(Settings::default);
 /// A Wednesday.
 const TODAY: Date = date(2026, 2, 11);
 
 fn item<'a>(path: &'a str, mark: char, fields: &'a TaskFields<'a>) -> Item<'a> {
     let folded = Box::leak(Box::default());
-    Item { path, heading: Some("Plan"), indent: 0, mark, fields, folded }
+    let status = SETTINGS.named(mark);
+    Item { path, heading: Some("Plan"), indent: 0, status, fields, folded }
 }
 
 /// Whether a query selects `- [mark] text` of `Work/log/a.md`.
@@ -34,6 +39,7 @@ fn each_filter_tells_tasks_apart() {
         "status.name includes TODO",
         "status.type is todo",
         "status.type is not DONE",
+        "status.type is not on_hold",
         "has due date",
         "no done date",
         "due on 2026-02-13",
