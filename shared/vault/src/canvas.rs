@@ -18,6 +18,8 @@ pub use links::links;
 
 const NODE: Noun = Noun { one: "node", of: "canvas", list: "nodes" };
 const EDGE: Noun = Noun { one: "edge", of: "canvas", list: "edges" };
+/// The fields that people write.
+const TEXTS: [&str; 4] = ["text", "file", "url", "label"];
 /// As many hexadecimal digits as Obsidian's ids have.
 const ID_DIGITS: usize = 16;
 
@@ -98,6 +100,21 @@ impl<'a> Canvas<'a> {
     #[must_use]
     pub fn edges(&self) -> &[Fields] {
         self.edges.fields()
+    }
+
+    /// What nodes and edges say and show, in lines: their texts, files, addresses and labels. It begins with a blank
+    /// line, unless it is empty.
+    #[must_use]
+    pub fn texts(&self) -> String {
+        let mut texts = String::new();
+        for item in self.nodes().iter().chain(self.edges()) {
+            for text in TEXTS.iter().filter_map(|name| item.get(*name)?.as_str()).filter(|text| !text.trim().is_empty())
+            {
+                texts.push('\n');
+                texts.push_str(text);
+            }
+        }
+        texts
     }
 
     /// The canvas after `change`. Missing ids are derived from `seed`.

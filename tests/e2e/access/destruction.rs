@@ -130,9 +130,72 @@ async fn two_halves_are_a_whole() {
     caller(&client, &scope::ALL).checked("move_note", moved).await;
     let mut rest = replaced(55, 103, &other(49));
     rest["path"] = "m.md".into();
-    assert_eq!(agent.failure("edit_note", rest.clone()).await["code"], "elicit_required");
-    // Others' text is theirs: half of it is half.
-    second.checked("edit_note", rest).await;
+    for one in [&agent, &second] {
+        assert_eq!(one.failure("edit_note", rest.clone()).await["code"], "elicit_required");
+    }
+}
+
+#[tokio::test]
+async fn callers_that_take_turns_destroy_nothing_unasked() {
+    let client = guarded(&vault().await).await;
+    let (agent, second) = (writer(&client, "agent"), writer(&client, "second"));
+    let cut = |lines: std::ops::Range<usize>, keeps: &str| json!({ "path": "n.md", "old_string": self::lines(lines), "new_string": keeps });
+    agent.checked("patch_note", cut(0..40, "")).await;
+    assert_eq!(second.failure("patch_note", cut(40..70, "")).await["code"], "elicit_required");
+    second.checked("patch_note", cut(40..45, "")).await;
+    assert_eq!(agent.failure("patch_note", cut(45..55, "")).await["code"], "elicit_required");
+    confirmed(&client, "patch_note", cut(45..55, "")).await;
+    second.checked("patch_note", cut(55..70, "")).await;
+    assert_eq!(agent.failure("patch_note", cut(70..90, "")).await["code"], "elicit_required");
+}
+
+#[tokio::test]
+async fn what_properties_and_cards_say_is_not_emptied_unasked() {
+    let contact = "---\nname: Anna Smith\nphone: 030 12345\nemail: anna@example.org\nplace: Berlin\n---\n";
+    let summary = "---\nsummary: a long precious text that a person wrote\n---\n";
+    let card = |n: usize| json!({ "id": format!("c{n}"), "type": "text", "text": format!("idea {n} of the harbour"), "x": n, "y": 0, "width": 9, "height": 9 });
+    let canvas = json!({ "nodes": (0..12).map(card).collect::<Vec<_>>(), "edges": [] }).to_string();
+    let vault = VaultBuilder::new()
+        .note("anna.md", contact)
+        .note("one.md", summary)
+        .note("two.md", summary)
+        .file("Plan.canvas", canvas.as_bytes());
+    let client = guarded(&Deployment::of_vault(&vault).await).await;
+    let agent = writer(&client, "agent");
+    let merged = |patch: Value| json!({ "path": "anna.md", "mode": "merge", "patch": patch });
+    let cards = |count: usize, text: &str| {
+        let nodes = (0..count).map(|n| (format!("c{n}"), json!({ "text": text }))).collect::<serde_json::Map<_, _>>();
+        json!({ "path": "Plan.canvas", "update_nodes": nodes })
+    };
+    for (tool, arguments) in [
+        ("update_frontmatter", merged(json!({ "name": "", "phone": "", "email": "", "place": "" }))),
+        ("update_frontmatter", merged(json!({ "name": null, "phone": null, "email": null }))),
+        ("bulk_set_property", json!({ "paths": ["one.md", "two.md"], "key": "summary", "value": "" })),
+        ("update_canvas", cards(12, "")),
+    ] {
+        assert_eq!(agent.failure(tool, arguments.clone()).await["code"], "elicit_required", "{tool} {arguments}");
+    }
+    agent.checked("update_frontmatter", merged(json!({ "place": "Bremen", "status": "open" }))).await;
+    agent.checked("update_frontmatter", merged(json!({ "status": "done" }))).await;
+    agent.checked("update_canvas", cards(3, "another idea")).await;
+}
+
+#[tokio::test]
+async fn a_refused_deletion_is_not_made_by_another_tool() {
+    let files = VaultBuilder::new().note("n.md", "a\n").file("lone.pdf", b"%PDF\0").file("Plan.canvas", b"{}");
+    let client = guarded(&Deployment::of_vault(&files).await).await;
+    let agent = caller(&client, &scope::ALL);
+    for (tool, path) in [
+        ("delete_note", "n.md"),
+        ("note_delete", "n.md"),
+        ("delete_attachment", "lone.pdf"),
+        ("delete_attachment", "Plan.canvas"),
+    ] {
+        assert_eq!(agent.refused(tool, json!({ "path": path })).await, "elicit_required", "{tool} {path}");
+    }
+    let absent = json!({ "path": "absent.md" });
+    assert_eq!(agent.answer("note_delete", absent).await["deleted"], false, "nobody is asked about nothing");
+    assert_eq!(confirmed(&client, "note_delete", json!({ "path": "n.md" })).await["deleted"], true);
 }
 
 #[tokio::test]
@@ -164,7 +227,7 @@ async fn what_an_agent_created_it_may_write_anew() {
 async fn a_note_that_came_out_of_the_trash_is_no_creation() {
     let client = guarded(&vault().await).await;
     let agent = caller(&client, &scope::ALL);
-    agent.checked("note_delete", json!({ "path": "n.md" })).await;
+    confirmed(&client, "note_delete", json!({ "path": "n.md" })).await;
     agent.checked("restore_note", json!({ "path": "n.md" })).await;
     let write = json!({ "path": "n.md", "content": "other", "mode": "upsert" });
     assert_eq!(agent.failure("write_note", write).await["code"], "elicit_required");
@@ -175,7 +238,7 @@ async fn steps_by_way_of_the_trash_add_up_too() {
     let client = guarded(&vault().await).await;
     let agent = caller(&client, &scope::ALL);
     agent.checked("edit_note", replaced(6, 54, &other(49))).await;
-    agent.checked("note_delete", json!({ "path": "n.md" })).await;
+    confirmed(&client, "note_delete", json!({ "path": "n.md" })).await;
     agent.checked("restore_note", json!({ "path": "n.md" })).await;
     assert_eq!(agent.refused("edit_note", replaced(55, 103, &other(49))).await, "elicit_required");
 }
@@ -205,11 +268,11 @@ async fn what_is_put_into_the_trash_takes_nothing_from_it() {
     let client = guarded(&deployment).await;
     let agent = caller(&client, &scope::ALL);
     for name in &names {
-        agent.checked("note_delete", json!({ "path": name })).await;
+        confirmed(&client, "note_delete", json!({ "path": name })).await;
     }
     for content in [text, "y\n", "z\n"] {
         agent.checked("write_note", json!({ "path": "n.md", "content": content })).await;
-        agent.checked("note_delete", json!({ "path": "n.md" })).await;
+        confirmed(&client, "note_delete", json!({ "path": "n.md" })).await;
     }
     for name in &names {
         agent.checked("restore_note", json!({ "path": name })).await;

@@ -114,6 +114,9 @@ pub(crate) fn kind_of_text(path: &VaultPath) -> Kind {
     }
 }
 
+/// How a document changes that gets another path.
+type Move = fn(&Found, &VaultPath) -> DocumentChange;
+
 /// The changes of a commit, on one state. All writes of operations go through it. It fails if destroyed text is not
 /// confirmed, or a file and a folder would have one name.
 pub struct Batch<'a> {
@@ -188,7 +191,7 @@ impl<'a> Batch<'a> {
 
     /// Puts the document `from`, which moved from another path, replacing `there`, which moved elsewhere.
     pub fn put_moved(&mut self, new: NewDocument, from: &Found, there: Option<&Found>) {
-        self.note_move(from, &new.path);
+        self.note_move(from, &new.path, DocumentChange::moved);
         self.put_counted(new, there);
     }
 
@@ -213,7 +216,7 @@ impl<'a> Batch<'a> {
     /// Moves a document to the trash.
     pub async fn trash(&mut self, path: &VaultPath, found: &Found) -> Result<(), Error> {
         self.take_moved(found);
-        self.keep_in_trash(path, found).await
+        self.keep(path, found, DocumentChange::trashed).await
     }
 
     /// Restores `kept` from the trash to `path`, replacing `old`.
@@ -226,13 +229,13 @@ impl<'a> Batch<'a> {
         };
         let new = NewDocument { kind, modified_ms, ..moved };
         self.changes.extend(old.and_then(|old| DocumentChange::of(old, Some(new.after()))));
-        self.note_move(kept, &new.path);
+        self.note_move(kept, &new.path, DocumentChange::moved);
         self.put_counted(new, old);
         self.remove(kept);
     }
 
-    fn note_move(&mut self, from: &Found, to: &VaultPath) {
-        self.changes.push(DocumentChange::moved(from, to));
+    fn note_move(&mut self, from: &Found, to: &VaultPath, change: Move) {
+        self.changes.push(change(from, to));
         self.moved.insert(to.clone(), from.record.path.clone());
     }
 
@@ -262,12 +265,16 @@ impl<'a> Batch<'a> {
     /// Adds a copy of the document at `path` to the trash. An existing document of that name in the trash gets a name
     /// with the beginning of its hash: the trash loses nothing.
     pub async fn keep_in_trash(&mut self, path: &VaultPath, found: &Found) -> Result<(), Error> {
+        self.keep(path, found, DocumentChange::moved).await
+    }
+
+    async fn keep(&mut self, path: &VaultPath, found: &Found, change: Move) -> Result<(), Error> {
         let trash = writable::trash(path)?;
         let old = notes::find(self.head, trash.as_str(), |record| record.sha256 != found.record.sha256).await?;
         if let Some(old) = old.as_ref().filter(|old| old.record.sha256 != found.record.sha256) {
             self.put_beside(&trash, old).await?;
         }
-        self.note_move(found, &trash);
+        self.note_move(found, &trash, change);
         self.put_uncounted(self.in_trash(trash, found), old.as_ref());
         Ok(())
     }
@@ -278,7 +285,7 @@ impl<'a> Batch<'a> {
             let there = notes::find(self.head, beside.as_str(), |_| false).await?;
             let is_free = there.as_ref().is_none_or(|there| there.record.sha256 == old.record.sha256);
             if is_free && !self.new.contains_key(&beside) {
-                self.note_move(old, &beside);
+                self.note_move(old, &beside, DocumentChange::moved);
                 self.put_uncounted(self.in_trash(beside, old), there.as_ref());
                 return Ok(());
             }

@@ -1,19 +1,21 @@
 //! The texts by others that a commit destroys, which a person must confirm before.
 //!
 //! One rule holds for all operations. It compares a note before and after ([`Loss`]), however it is changed. Before is
-//! the note as last written by anybody but this caller, or as last confirmed by a person, so that many small changes
-//! count as their sum. The manifest of a commit stores the origins of its notes ([`Origin`]), so that this takes one
-//! look-up.
+//! the note as a person last wrote it at the host or confirmed it, so that many small changes, by however many callers,
+//! count as their sum. A note that a caller created is that caller's own, until another changes it. The manifest of a
+//! commit stores the origins of its notes ([`Origin`]), so that this takes one look-up.
+//!
+//! Where history has lost the origin, every loss is asked about. Where it has lost even the commit that wrote the note,
+//! the note counts as a person's.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use atlas_mirror::manifest::{MAX_ORIGINS, Origin};
+use atlas_mirror::manifest::{MAX_ORIGINS, Manifest, Origin};
 use atlas_mirror::{Hash, Snapshot};
 use atlas_segment::{Kind, Record};
 use atlas_vault::VaultPath;
-use atlas_vault::excalidraw::unpacked;
 use atlas_vault::loss::Loss;
 use bytes::Bytes;
 use futures::FutureExt as _;
@@ -43,6 +45,8 @@ pub struct DocumentChange {
 enum NewState {
     /// Unchanged except for links with the same meaning.
     Same,
+    /// Unchanged, in the trash.
+    Trashed,
     Text(Bytes),
     /// A file without text.
     Blob,
@@ -76,20 +80,81 @@ impl DocumentChange {
 
     /// The move of `was` to `path`, with changes of links only.
     pub fn moved(was: &Found, path: &VaultPath) -> Self {
+        Self::placed(was, path, NewState::Same)
+    }
+
+    /// The deletion of `was`, which the trash keeps at `path`.
+    pub fn trashed(was: &Found, path: &VaultPath) -> Self {
+        Self::placed(was, path, if was.record.bytes == 0 { NewState::Same } else { NewState::Trashed })
+    }
+
+    fn placed(was: &Found, path: &VaultPath, state: NewState) -> Self {
         let Found { record, generation, replaces, .. } = was;
-        let (path, generation, replaces) = ((path.clone(), NewState::Same), *generation, *replaces);
+        let (path, generation, replaces) = ((path.clone(), state), *generation, *replaces);
         Self { path: record.path.clone(), generation, replaces, before: None, after: Some(path) }
     }
 
     const fn is_of_place(&self) -> bool {
-        matches!(self.after, Some((_, NewState::Same)))
+        matches!(self.after, Some((_, NewState::Same | NewState::Trashed)))
+    }
+
+    fn as_it_is(&self) -> Origin {
+        Origin { path: self.path.clone(), generation: self.generation }
+    }
+
+    /// The version that `caller`'s change is compared with, by the manifest of the commit that wrote the document;
+    /// generation 0 if the document is the caller's own.
+    fn origin(&self, written_by: Option<&Manifest>, caller: &str) -> Origin {
+        // Commits of a sync, and of people at the host, name no caller.
+        let Some((manifest, by)) = written_by.and_then(|manifest| Some((manifest, manifest.caller.as_deref()?))) else {
+            return self.as_it_is();
+        };
+        let origin = match manifest.origins.get(&self.path) {
+            Some(origin) => origin.clone(),
+            None if manifest.confirmed => self.as_it_is(),
+            None => Origin { path: self.path.clone(), generation: self.replaces },
+        };
+        // A caller's creation is its own, not every caller's.
+        if origin.generation == 0 && by != caller { self.as_it_is() } else { origin }
+    }
+
+    /// The origin to store. The record of a note that keeps its path names the version before.
+    fn told(&self, origin: Origin) -> Option<Origin> {
+        let (path, _) = self.after.as_ref()?;
+        (origin != self.as_it_is() || path.as_str() != self.path).then_some(origin)
+    }
+
+    fn verdict(&self, origin: &Origin) -> Verdict<'_> {
+        let is_own = origin.generation == 0;
+        match (&self.before, &self.after) {
+            (_, Some((_, NewState::Same))) => Verdict::Known(false),
+            (Some(before), Some((_, NewState::Text(after)))) => match loss(&self.path, before, after) {
+                Some(loss) if !is_own && !loss.is_none() => match *origin == self.as_it_is() {
+                    true => Verdict::Known(loss.is_destruction()),
+                    false => Verdict::ByOrigin(after),
+                },
+                _ => Verdict::Known(false),
+            },
+            _ => Verdict::Known(!is_own),
+        }
+    }
+
+    /// Whether the change from the origin's text to `after` destroys it. Nobody can tell where history has lost it.
+    fn destroys(&self, origin: Option<&Bytes>, after: &Bytes) -> bool {
+        origin.is_none_or(|origin| loss(&self.path, origin, after).is_some_and(|loss| loss.is_destruction()))
     }
 }
 
+/// Whether a change destroys a text.
+enum Verdict<'a> {
+    Known(bool),
+    /// It depends on the text of the origin, compared with this one.
+    ByOrigin(&'a Bytes),
+}
+
 /// The lines that a change removed from a note's text; [`None`] if the texts are equal.
-fn loss(before: &Bytes, after: &Bytes) -> Option<Loss> {
-    // A small change of what is compressed is one of all its digits.
-    (before != after).then(|| Loss::between(&unpacked(&shown(before)), &unpacked(&shown(after))))
+fn loss(path: &str, before: &Bytes, after: &Bytes) -> Option<Loss> {
+    (before != after).then(|| Loss::of_file(path, &shown(before), &shown(after)))
 }
 
 /// The text for the comparison. Bytes that are not UTF-8 become rare characters instead of U+FFFD, which readers are
@@ -135,10 +200,12 @@ pub async fn confirmed(
         }
         return Ok(Judged { is_confirmed, ..Judged::default() });
     }
-    let own = own_commits(context, head, &changes).await?;
+    let commits = commits(context, head, &changes).await?;
+    let caller = context.caller.pseudonym();
     let mut judgements = Vec::with_capacity(changes.len());
     for change in &changes {
-        judgements.push(judge(context, change, &own).boxed());
+        let manifest = commits.get(&change.generation).map(|commit| commit.manifest());
+        judgements.push(judge(context, change, change.origin(manifest, &caller)).boxed());
     }
     let judged: Vec<(Option<Origin>, bool)> = stream::iter(judgements).buffered(AT_ONCE).try_collect().await?;
     let is_confirmed = is_required || judged.iter().any(|(_, destroys)| *destroys);
@@ -159,14 +226,12 @@ pub async fn confirmed(
     Ok(Judged { origins, is_confirmed })
 }
 
-/// The manifests of this caller's commits that wrote the changed documents, by generation. Missing and damaged ones are
-/// omitted.
-async fn own_commits(
+/// The commits that wrote the changed documents, by generation. Missing and damaged ones are omitted.
+async fn commits(
     context: &Context<'_>,
     head: &Arc<Snapshot>,
     changes: &[&DocumentChange],
 ) -> Result<HashMap<u64, Arc<Snapshot>>, Error> {
-    let caller = context.caller.pseudonym();
     let generations: BTreeSet<u64> = changes.iter().map(|change| change.generation).collect();
     let commits = generations.into_iter().map(|generation| async move {
         match generation == head.generation() {
@@ -175,45 +240,22 @@ async fn own_commits(
         }
     });
     let commits: Vec<Option<Arc<Snapshot>>> = stream::iter(commits).buffered(AT_ONCE).try_collect().await?;
-    let is_own = |commit: &Arc<Snapshot>| commit.manifest().caller.as_ref() == Some(&caller);
-    Ok(commits.into_iter().flatten().filter(is_own).map(|commit| (commit.generation(), commit)).collect())
+    Ok(commits.into_iter().flatten().map(|commit| (commit.generation(), commit)).collect())
 }
 
 /// The origin of the changed note, if its record does not state it; and whether its text is destroyed.
 async fn judge(
     context: &Context<'_>,
     change: &DocumentChange,
-    own: &HashMap<u64, Arc<Snapshot>>,
+    origin: Origin,
 ) -> Result<(Option<Origin>, bool), Error> {
     context.work.check()?;
-    let DocumentChange { path, generation, replaces, before, after } = change;
-    let as_it_is = || Origin { path: path.clone(), generation: *generation };
-    let manifest = own.get(generation).map(|commit| commit.manifest());
-    let origin = match manifest.map(|manifest| (manifest.origins.get(path), manifest.confirmed)) {
-        Some((Some(origin), _)) => origin.clone(),
-        Some((None, false)) => Origin { path: path.clone(), generation: *replaces },
-        Some((None, true)) | None => as_it_is(),
-    };
-    let Some((after_path, after)) = after else { return Ok((None, origin.generation != 0)) };
-    // The record of a note that keeps its path names the version before.
-    let told = |origin: Origin| (origin != as_it_is() || after_path.as_str() != path).then_some(origin);
-    let (before, after) = match (before, after) {
-        (_, NewState::Same) => return Ok((told(origin), false)),
-        (Some(before), NewState::Text(after)) => (before, after),
-        (None, NewState::Text(_)) | (_, NewState::Blob) => return Ok((None, origin.generation != 0)),
-    };
-    let loss_now = loss(before, after);
-    if origin.generation == 0 || loss_now.is_none_or(|loss| loss.is_none()) {
-        return Ok((told(origin), false));
-    }
-    let is_destruction = |loss: Option<Loss>| loss.is_some_and(|loss| loss.is_destruction());
-    if origin == as_it_is() {
-        return Ok((told(origin), is_destruction(loss_now)));
-    }
-    match text_of(context, &origin).await? {
-        Some(before) => Ok((Some(origin), is_destruction(loss(&before, after)))),
-        // History does not reach that far: the current text has been visible for that long.
-        None => Ok((Some(as_it_is()), is_destruction(loss_now))),
+    match change.verdict(&origin) {
+        Verdict::Known(destroys) => Ok((change.told(origin), destroys)),
+        Verdict::ByOrigin(after) => {
+            let before = text_of(context, &origin).await?;
+            Ok((change.told(origin), change.destroys(before.as_ref(), after)))
+        }
     }
 }
 
@@ -233,3 +275,6 @@ fn readable<T>(found: Result<Option<T>, Error>) -> Result<Option<T>, Error> {
         found => found,
     }
 }
+
+#[cfg(test)]
+mod tests;

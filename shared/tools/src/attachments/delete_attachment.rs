@@ -60,7 +60,7 @@ impl Operation for DeleteAttachment {
     const INFO: Info = Info {
         name: "delete_attachment",
         title: "Delete an attachment",
-        description: "Deletes a file that is not a note. It is kept in the trash unless hard is true. A file that notes link to is deleted only with force; this and hard need a person's confirmation. For a note take delete_note. Example: {\"path\": \"media/old.png\"}",
+        description: "Deletes a file that is not a note. It is kept in the trash unless hard is true. A file that notes link to is deleted only with force. A person has to confirm it, unless you made the file. For a note take delete_note. Example: {\"path\": \"media/old.png\"}",
         // The result contains the number of notes that link to it.
         scopes: &[Scope::ReadVault, Scope::DeleteVault],
         destructive: true,
@@ -77,7 +77,7 @@ impl Operation for DeleteAttachment {
     }
 
     fn needs_confirmation(arguments: &Arguments) -> bool {
-        // Other deletions are kept in the trash.
+        // The trash keeps other files. The batch asks about those that the caller did not create.
         arguments.hard
     }
 

@@ -32,7 +32,7 @@ impl Operation for NoteDelete {
     const INFO: Info = Info {
         name: "note_delete",
         title: "Delete a note if it exists",
-        description: "Moves the note at a path to the trash; deleted is false if there is none. Example: {\"path\": \"Inbox/Old.md\"}",
+        description: "Moves a note to the trash; deleted is false if there is none. A person has to confirm it. Example: {\"path\": \"Inbox/Old.md\"}",
         scopes: &[Scope::DeleteVault],
         destructive: true,
         tags: &["notes"],
@@ -44,11 +44,6 @@ impl Operation for NoteDelete {
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
         Ok(vec![(Access::Delete, arguments.path.clone().into())])
-    }
-
-    fn needs_confirmation(_: &Arguments) -> bool {
-        // The trash keeps it.
-        false
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
