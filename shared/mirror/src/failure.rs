@@ -11,6 +11,9 @@ use crate::error::MirrorError;
 use crate::keys::key_of;
 use crate::s3_answer::Answer;
 
+/// The reason of a store without space, and its remedy.
+pub(crate) const FULL: &str = "the store is full: free space there, or raise its quota";
+
 /// Why a request failed, and its effect.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
@@ -34,6 +37,9 @@ impl From<object_store::Error> for Failure {
         }
         let reason = described(&error);
         let kind = cause::<io::Error>(&error).map(io::Error::kind);
+        if matches!(kind, Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)) {
+            return Self::Refused(format!("{FULL} ({reason})"));
+        }
         if matches!(kind, Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)) {
             return Self::Refused(reason);
         }
@@ -108,4 +114,21 @@ fn cause<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a
 /// An error and its causes.
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |error| (*error).source())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_or_quota_is_no_failure_that_passes() {
+        for kind in [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded] {
+            let source = Box::new(io::Error::from(kind));
+            let failure = Failure::from(object_store::Error::Generic { store: "LocalFileSystem", source });
+            assert!(matches!(&failure, Failure::Refused(reason) if reason.starts_with(FULL)), "{failure:?}");
+        }
+        let source = Box::new(io::Error::from(io::ErrorKind::BrokenPipe));
+        let failure = Failure::from(object_store::Error::Generic { store: "LocalFileSystem", source });
+        assert!(matches!(failure, Failure::Unclear(_)), "{failure:?}");
+    }
 }

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use http_body_util::{BodyExt as _, Limited};
 use object_store::client::{HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService};
 
+use crate::failure::FULL;
 use crate::s3_client::S3Client;
 
 /// Longest body of an error that is read, in bytes.
@@ -105,7 +106,10 @@ impl S3Error {
 
     fn explained(&self, status: u16, region: Option<&str>) -> Answer {
         let code = self.code.as_str();
+        let is_full = status == 507
+            || matches!(code, "QuotaExceeded" | "XMinioStorageFull" | "XMinioAdminBucketQuotaExceeded" | "StorageFull");
         let passing = match status {
+            _ if is_full => false,
             400 => matches!(code, "RequestTimeout" | "IncompleteBody" | "BadDigest"),
             408 | 429 => true,
             501 => false,
@@ -115,6 +119,7 @@ impl S3Error {
             matches!(code, "AuthorizationHeaderMalformed" | "PermanentRedirect" | "IllegalLocationConstraintException");
         let remedy = match (code, region.or(self.region.as_deref())) {
             _ if passing => String::new(),
+            _ if is_full => FULL.to_owned(),
             (_, Some(region)) if is_region || matches!(status, 301 | 307 | 400) => {
                 format!("the bucket is in another region: set AWS_REGION={region}")
             }
@@ -168,6 +173,9 @@ mod tests {
             (301, "PermanentRedirect", Some("eu-west-1"), "set AWS_REGION=eu-west-1"),
             (301, "", Some("eu-west-1"), "set AWS_REGION=eu-west-1"),
             (301, "", None, "check AWS_REGION"),
+            (507, "XMinioStorageFull", None, "the store is full: free space"),
+            (507, "", None, "the store is full: free space"),
+            (403, "QuotaExceeded", None, "the store is full: free space"),
             (501, "NotImplemented", None, "it answered 501 NotImplemented"),
         ] {
             let (passing, text) = explained(status, &body(code, "Because."), region);

@@ -22,7 +22,7 @@ pub struct Item {
     pub found: InFolder,
     /// The mirror's version.
     pub head: Version,
-    /// Whether the folder's rules exclude it.
+    /// Whether the folder's rules exclude it, or files of its name belong to no vault.
     pub is_ignored: bool,
 }
 
@@ -67,7 +67,8 @@ pub fn compare(scan: Scan, entries: Vec<Arc<Entry>>, heads: &Heads, tree: Tree, 
         .collect();
     items.extend(only_head);
     for item in items.iter_mut().filter(|item| matches!(item.found, InFolder::Unknown)) {
-        item.is_ignored = is_ignored(&item.path);
+        let is_left_out = tree == Tree::Vault && tree.class_of(&item.path).is_none();
+        item.is_ignored = is_left_out || is_ignored(&item.path);
     }
     items.sort_by(|a, b| a.path.cmp(&b.path));
     items

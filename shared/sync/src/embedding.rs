@@ -1,5 +1,7 @@
 //! Gives notes their vectors after a sync: in a commit of its own that changes only vectors, since a model may take long or fail.
 
+mod background;
+
 use std::collections::HashMap;
 use std::fs;
 use std::io::Write as _;
@@ -13,6 +15,7 @@ use atlas_mirror::embedding::{EmbedProgress, Embedded, Known, StoreModel};
 use atlas_mirror::{CommitInfo, Embeddings, Mirror, Snapshot, StoredModelInfo};
 use jiff::Timestamp;
 
+pub use self::background::Background;
 use crate::error::SyncError;
 use crate::progress::{Phase, Progress};
 

@@ -20,6 +20,14 @@ pub enum SyncError {
         /// The system's error.
         error: io::Error,
     },
+    /// The rules of the vault's folder cannot be applied, so it is unknown what they exclude.
+    #[error("nothing was synced, as the vault folder {} has rules that cannot be applied: {error}", root.display())]
+    Rules {
+        /// The folder.
+        root: PathBuf,
+        /// The problem, and its remedy.
+        error: io::Error,
+    },
     /// The changes could destroy notes.
     #[error(transparent)]
     Danger(#[from] Danger),

@@ -1,5 +1,6 @@
 //! Stops a sync before it destroys notes. Pure.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -182,21 +183,65 @@ impl Side {
     }
 }
 
-/// Files of a kind that vanished together.
+/// A file that vanished, by the beginnings of two hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct LostFile {
+    /// Of SHA-256 of its path.
+    pub path: u64,
+    /// Of SHA-256 of its last content.
+    pub content: u64,
+}
+
+impl LostFile {
+    /// The file at `path` with the content `sha256`.
+    pub fn new(path: &str, sha256: [u8; 32]) -> Self {
+        Self { path: Self::path(path), content: Self::content(sha256) }
+    }
+
+    /// The beginning of the hash of a path.
+    pub fn path(path: &str) -> u64 {
+        Self::content(*Hash::of(path.as_bytes()).as_bytes())
+    }
+
+    /// The beginning of the hash of a content.
+    pub fn content(sha256: [u8; 32]) -> u64 {
+        sha256.first_chunk().map_or(0, |first| u64::from_le_bytes(*first))
+    }
+}
+
+/// Files of a kind that vanished together.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Loss {
     /// When, in milliseconds since 1970 UTC.
     pub time_ms: i64,
     /// Their kind.
     pub what: FileKind,
-    /// Their number.
-    pub files: u64,
+    /// The files.
+    pub files: Vec<LostFile>,
     /// The number of all files of the kind.
     pub of: u64,
 }
 
+/// The paths and contents that a side has, in the form of [`LostFile`].
+#[derive(Debug, Default)]
+pub struct Present {
+    /// The paths of files that are not empty.
+    pub paths: HashSet<u64>,
+    /// Their contents, as far as they are known.
+    pub contents: HashSet<u64>,
+}
+
+impl Present {
+    /// The part of `losses` that is still lost: neither the path nor the content is there again.
+    pub fn still_lost(&self, losses: &[Loss]) -> Vec<Loss> {
+        let is_lost = |file: &LostFile| !self.paths.contains(&file.path) && !self.contents.contains(&file.content);
+        let files = |loss: &Loss| loss.files.iter().copied().filter(is_lost).collect();
+        losses.iter().map(|loss| Loss { files: files(loss), ..*loss }).collect()
+    }
+}
+
 /// Decides how many files may vanish.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Losses<'a> {
     /// The losses of earlier syncs.
     pub before: &'a [Loss],
@@ -209,32 +254,32 @@ impl Losses<'_> {
     ///
     /// # Errors [`Danger::MassDeletion`].
     pub fn check(&self, side: Side, root: &Path, state: &Path) -> Result<(), Danger> {
-        let Loss { what, files, of, .. } = self.now;
-        if files == 0 {
+        let Loss { what, ref files, of, .. } = self.now;
+        if files.is_empty() {
             return Ok(());
         }
-        let too_many = |lost: u64, of: u64, when| {
-            let (root, state) = (root.to_owned(), state.to_owned());
+        let too_many = |lost: usize, of: u64, when| {
+            let (root, state, lost) = (root.to_owned(), state.to_owned(), lost as u64);
             let danger = Danger::MassDeletion { side, what, root, state, lost, of, when };
             if lost > FEW && lost.saturating_mul(SHARE) > of { Err(danger) } else { Ok(()) }
         };
-        too_many(files, of, "at once")?;
-        let (lost, most) =
-            self.recent().fold((files, of), |(lost, most), loss| (lost.saturating_add(loss.files), most.max(loss.of)));
-        too_many(lost, most, "within a day")
+        too_many(files.len(), of, "at once")?;
+        // A file that comes and goes is lost once.
+        let paths = self.recent().flat_map(|loss| &loss.files).chain(files).map(|file| file.path);
+        let lost = paths.collect::<HashSet<u64>>().len();
+        too_many(lost, self.recent().map(|loss| loss.of).fold(of, u64::max), "within a day")
     }
 
-    /// The losses of this kind that the next sync must count.
+    /// The losses of this kind that the next sync must count: at most what may be lost within a day.
     pub fn remembered(&self) -> Vec<Loss> {
-        let now = (self.now.files > 0).then_some(self.now);
-        self.recent().chain(now).collect()
+        self.recent().chain([&self.now]).filter(|loss| !loss.files.is_empty()).cloned().collect()
     }
 
     /// Earlier losses within a day; if the clock was set back, also future ones.
-    fn recent(&self) -> impl Iterator<Item = Loss> {
+    fn recent(&self) -> impl Iterator<Item = &Loss> {
         let Loss { time_ms, what, .. } = self.now;
-        let is_recent = move |loss: &Loss| loss.what == what && time_ms.saturating_sub(loss.time_ms) < DAY_MS;
-        self.before.iter().copied().filter(is_recent)
+        let is_recent = move |loss: &&Loss| loss.what == what && time_ms.saturating_sub(loss.time_ms) < DAY_MS;
+        self.before.iter().filter(is_recent)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The rules of `.atlasignore` and `.gitignore` files.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 
@@ -9,7 +10,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::folder::Folder;
-use crate::rules::{Tree, of_placeholder};
+use crate::rules::{Tree, class_of_name, of_placeholder};
 
 /// The file of a vault's rules.
 const OF_VAULT: &str = ".atlasignore";
@@ -17,6 +18,16 @@ const OF_VAULT: &str = ".atlasignore";
 const OF_CODE: &str = ".gitignore";
 /// Most bytes of one such file.
 const MAX_BYTES: u64 = 256 << 10;
+
+/// Why rules cannot be applied.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Unusable(String);
+
+/// Whether the error is of rules that cannot be applied.
+pub(crate) fn are_unusable(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|error| error.is::<Unusable>())
+}
 
 /// The rules of the folders entered so far, by the folder's path; the root's is empty.
 #[derive(Debug)]
@@ -58,7 +69,7 @@ impl IgnoreRules {
     /// When they cannot be read, since they may protect a secret.
     pub(crate) fn enter(&mut self, root: &Dir, folder: &str, found: &str) -> io::Result<()> {
         let name = self.name;
-        let unusable = |why: String| Err(io::Error::other(format!("its {name} {why}")));
+        let unusable = |why: String| Err(io::Error::other(Unusable(format!("its {name} {why}"))));
         if found != self.name {
             return unusable("is in iCloud and not on this disk: download it".to_owned());
         }
@@ -69,12 +80,13 @@ impl IgnoreRules {
         let mut bytes = Vec::new();
         root.open(&path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > MAX_BYTES {
-            return unusable(format!("has more than {MAX_BYTES} bytes"));
+            return unusable(format!("has more than {MAX_BYTES} bytes: make it shorter"));
         }
-        if self.is_strict() && str::from_utf8(&bytes).is_err() {
-            return unusable("is not UTF-8".to_owned());
-        }
-        match self.add(folder, &String::from_utf8_lossy(&bytes)) {
+        let text = match decoded(&bytes) {
+            None if self.is_strict() => return unusable("is not UTF-8: save it as UTF-8".to_owned()),
+            text => text.unwrap_or_else(|| String::from_utf8_lossy(&bytes)),
+        };
+        match self.add(folder, &text) {
             Err(why) if self.is_strict() => unusable(why),
             _ => Ok(()),
         }
@@ -130,7 +142,19 @@ impl IgnoreRules {
     }
 }
 
-/// Whether the `.atlasignore` files of the vault in `root` exclude the file at `path`.
+/// A text in UTF-8, or in UTF-16 with a byte order mark, as some editors save it.
+fn decoded(bytes: &[u8]) -> Option<Cow<'_, str>> {
+    let unit: fn([u8; 2]) -> u16 = match bytes.first_chunk() {
+        Some([0xff, 0xfe]) => u16::from_le_bytes,
+        Some([0xfe, 0xff]) => u16::from_be_bytes,
+        _ => return str::from_utf8(bytes).ok().map(Cow::Borrowed),
+    };
+    let (units, rest) = bytes.as_chunks();
+    let text = char::decode_utf16(units.iter().copied().map(unit)).collect::<Result<String, _>>();
+    text.ok().filter(|_| rest.is_empty()).map(Cow::Owned)
+}
+
+/// Whether the `.atlasignore` files of the vault in `root`, or its name, exclude the file at `path`.
 ///
 /// # Errors
 /// When one of them cannot be read.
@@ -143,7 +167,8 @@ pub fn is_excluded(root: &Folder, path: &str) -> io::Result<bool> {
             rules.enter(&root.dir, folder, OF_VAULT)?;
         }
     }
-    Ok(rules.exclude(path))
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    Ok(rules.exclude(path) || class_of_name(name).is_none())
 }
 
 fn parent(path: &str) -> &str {

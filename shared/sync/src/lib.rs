@@ -76,7 +76,7 @@ mod uploads;
 mod write;
 
 pub use code_reader::CodeReader;
-pub use embedding::{Chosen, Embedder};
+pub use embedding::{Background, Chosen, Embedder};
 pub use error::SyncError;
 pub use export::{ExportOptions, Exported, export};
 pub use guard::{Danger, Side};

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::code_reader::CodeReader;
-use crate::embedding::Chosen;
+use crate::embedding::{Background, Chosen};
 use crate::only::Only;
 use crate::rules::Tree;
 use crate::text_reader::Reading;
@@ -53,6 +53,8 @@ pub struct SyncOptions {
     pub merge: bool,
     /// The model by which notes are to be found; if none is chosen, the one that the mirror has.
     pub embeddings: Option<Chosen>,
+    /// Embed beside this sync and the next ones, so that these wait for no model.
+    pub background: Option<Arc<Background>>,
     /// Collect garbage in the store.
     pub collect: Option<Retention>,
     /// A segment of the index is full when it reaches about this many bytes.
@@ -81,6 +83,7 @@ impl SyncOptions {
             code: None,
             merge: true,
             embeddings: None,
+            background: None,
             collect: None,
             full_bytes: FULL_BYTES,
         }

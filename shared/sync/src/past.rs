@@ -1,9 +1,9 @@
-//! Looks up earlier versions in the mirror's history, for paths without an ancestor in the sync state. If the folder has an earlier version of the
-//! path, it is out of date, not in conflict.
+//! Looks up earlier versions in the mirror's history. If the folder has an earlier version of the mirror's that it never had by a sync, it is out
+//! of date, not in conflict: its state was lost, or something else carried the file over from another synced folder.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use atlas_mirror::Mirror;
+use atlas_mirror::{Mirror, Snapshot};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use crate::compare::{InFolder, Item};
@@ -23,64 +23,129 @@ struct Sought {
     sha256: [u8; 32],
     /// The content at which to stop: what came before it does not count.
     until: Option<[u8; 32]>,
+    /// The generation at which to stop, likewise.
+    after: u64,
 }
 
 /// By path.
 type Versions = BTreeMap<String, Sought>;
 
-/// Sets the ancestor of items that differ and have none: the folder's version, if the mirror's history has it at that path. `contents` are the
-/// items' contents, by index. Only these paths are read in the history. If a sync `was_killed`, it may have brought later versions
-/// without a record: so items with an ancestor are looked up too, in the versions after it.
-///
-/// # Errors
-/// Those of reading the mirror. Versions that are not kept any more are unknown.
-pub(crate) async fn recall(
-    mirror: &Mirror,
-    heads: &Heads,
-    items: &mut [Item],
-    contents: &reading::Contents,
-    was_killed: bool,
-) -> Result<(), SyncError> {
-    // A content that the folder had elsewhere was moved here by a person.
-    let moved: HashSet<[u8; 32]> = {
-        let vanished = items.iter().filter(|item| matches!(item.found, InFolder::Nothing));
-        vanished.filter_map(|item| item.entry.as_ref()).map(|entry| entry.sha256).collect()
-    };
-    let mut rivals = Wanted::default();
-    let mut found = BTreeMap::new();
-    for (index, content) in contents {
-        let (Some(item), Ok(content)) = (items.get(*index), content) else { continue };
-        let sha256 = content.sha256;
-        let differs = item.head.is_some_and(|head| head != sha256);
-        let until = item.entry.as_ref().map(|entry| entry.sha256);
-        let may_be_old = until.is_none_or(|until| was_killed && until != sha256 && item.head != Some(until));
-        if let Some(document) = heads.document(&item.path).filter(|_| differs && may_be_old && !moved.contains(&sha256))
-        {
-            rivals.add_before(document, document.generation, item.path.to_string(), Sought { sha256, until });
-            found.insert(item.path.to_string(), *index);
+/// The versions that the folder may have without a record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Reach {
+    /// Those after this generation, of which the last sync knew everything. An older text is a person's edit.
+    After(u64),
+    /// Of paths without an ancestor, all.
+    New,
+    /// Also those after a path's ancestor.
+    SinceAncestor,
+}
+
+/// The history of the mirror before `head`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Past<'a> {
+    pub(crate) mirror: &'a Mirror,
+    pub(crate) head: &'a Snapshot,
+    pub(crate) reach: Reach,
+}
+
+impl Past<'_> {
+    /// The generations before those that removed something, as far as they tell which paths the mirror had for a while
+    /// that the last sync knew nothing of, in case a file of `items` is at one.
+    ///
+    /// # Errors
+    /// Those of reading the mirror. Manifests that are not kept any more are unknown.
+    pub(crate) async fn before_removals(&self, items: &[Item]) -> Result<BTreeSet<u64>, SyncError> {
+        let Reach::After(seen) = self.reach else { return Ok(BTreeSet::new()) };
+        let newest = self.head.generation();
+        let is_wanted = |item: &Item| {
+            matches!(item.found, InFolder::Touched(_)) && (item.head.is_none() || item.ancestor() != item.head)
+        };
+        // What one commit brings and removes was never there.
+        if newest < seen.saturating_add(2) || !items.iter().any(is_wanted) {
+            return Ok(BTreeSet::new());
         }
+        let count = usize::try_from(newest.saturating_sub(seen)).unwrap_or(MAX_BLIND).min(MAX_BLIND);
+        let chain = match self.mirror.chain(newest, count).await.map_err(SyncError::from) {
+            Err(error) if head::is_gone(&error) => return Ok(BTreeSet::new()),
+            chain => chain?,
+        };
+        let removing = chain.iter().map(|snapshot| snapshot.manifest()).filter(|manifest| manifest.changes.removed > 0);
+        Ok(removing.map(|manifest| manifest.generation.saturating_sub(1)).filter(|before| *before > seen).collect())
     }
-    for path in generations_with(mirror, rivals).await?.into_values().flatten() {
-        let index = found.get(&path).copied();
-        if let Some((index, item)) = index.and_then(|index| Some((index, items.get_mut(index)?))) {
-            item.past = contents.get(&index).and_then(|content| content.as_ref().ok()).map(|content| content.sha256);
+
+    /// Sets the ancestor of items that differ: the folder's version, if the mirror's history has it at that path within
+    /// reach. `contents` are the items' contents, by index. Only these paths are read in the history.
+    ///
+    /// # Errors
+    /// Those of reading the mirror. Versions that are not kept any more are unknown.
+    pub(crate) async fn recall(
+        &self,
+        heads: &Heads,
+        items: &mut [Item],
+        contents: &reading::Contents,
+        before_removals: BTreeSet<u64>,
+    ) -> Result<(), SyncError> {
+        // A content that the folder had elsewhere was moved here by a person.
+        let moved: HashSet<[u8; 32]> = {
+            let vanished = items.iter().filter(|item| matches!(item.found, InFolder::Nothing));
+            vanished.filter_map(|item| item.entry.as_ref()).map(|entry| entry.sha256).collect()
+        };
+        let is_bounded = matches!(self.reach, Reach::After(_));
+        let mut rivals = Wanted { before_removals: is_bounded.then_some(before_removals), ..Wanted::default() };
+        let mut found = BTreeMap::new();
+        for (index, content) in contents {
+            let (Some(item), Ok(content)) = (items.get(*index), content) else { continue };
+            let sha256 = content.sha256;
+            let entry = item.entry.as_ref().map(|entry| entry.sha256);
+            if item.head == Some(sha256) || entry == Some(sha256) || moved.contains(&sha256) {
+                continue;
+            }
+            let (until, after) = match self.reach {
+                Reach::After(seen) => (None, seen),
+                Reach::New if entry.is_some() => continue,
+                Reach::SinceAncestor if entry.is_some() && item.head == entry => continue,
+                Reach::New | Reach::SinceAncestor => (entry, 0),
+            };
+            let (path, sought) = (item.path.to_string(), Sought { sha256, until, after });
+            match heads.document(&item.path) {
+                Some(document) if document.generation > after => {
+                    rivals.add_before(document, document.generation, path.clone(), sought);
+                }
+                // The mirror had it only for a while. An empty text may be anybody's.
+                None if is_bounded && item.head.is_none() && content.stamp.size > 0 => {
+                    let newest = self.head.generation();
+                    rivals.add_blind(newest.saturating_sub(1), newest, path.clone(), sought);
+                }
+                _ => continue,
+            }
+            found.insert(path, *index);
         }
+        for path in generations_with(self.mirror, rivals).await?.into_values().flatten() {
+            let index = found.get(&path).copied();
+            if let Some((index, item)) = index.and_then(|index| Some((index, items.get_mut(index)?))) {
+                item.past =
+                    contents.get(&index).and_then(|content| content.as_ref().ok()).map(|content| content.sha256);
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Contents that are looked for at paths, from a generation on backwards.
 #[derive(Debug, Default)]
 pub(crate) struct Wanted {
     due: BTreeMap<u64, Versions>,
-    /// Looks at generations of which nothing says that they have a version.
+    /// Generations that are looked at though nothing says that they have a version.
     blind: usize,
+    /// The generations among which such a one is, if known.
+    before_removals: Option<BTreeSet<u64>>,
 }
 
 impl Wanted {
     /// Looks for a content of `path` in the versions before `document`, its version of the mirror.
     pub(crate) fn add(&mut self, document: &HeadDocument, path: String, sha256: [u8; 32]) {
-        self.add_before(document, document.generation, path, Sought { sha256, until: None });
+        self.add_before(document, document.generation, path, Sought { sha256, until: None, after: 0 });
     }
 
     /// The version before `document`, which the generation `newer` has.
@@ -92,14 +157,21 @@ impl Wanted {
     }
 
     fn add_blind(&mut self, generation: u64, newer: u64, path: String, sought: Sought) {
-        self.blind += 1;
+        let generation = match &self.before_removals {
+            Some(known) => known.range(..=generation).next_back().copied().unwrap_or(0),
+            None => generation,
+        };
+        if generation <= sought.after {
+            return;
+        }
+        self.blind += usize::from(!self.due.contains_key(&generation));
         if self.blind <= MAX_BLIND {
             self.add_at(generation, newer, path, sought);
         }
     }
 
     fn add_at(&mut self, generation: u64, newer: u64, path: String, sought: Sought) {
-        if (1..newer).contains(&generation) {
+        if (sought.after + 1..newer).contains(&generation) {
             self.due.entry(generation).or_default().insert(path, sought);
         }
     }

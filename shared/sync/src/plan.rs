@@ -17,6 +17,7 @@ use crate::merged::Merge;
 use crate::progress::Progress;
 use crate::reading::{self, Contents};
 use crate::report::{Reason, Skipped};
+use crate::rules::class_of;
 use crate::scan::File;
 use crate::state::Entry;
 use crate::target::ExpectedTarget;
@@ -121,13 +122,13 @@ impl SyncPlan {
         Self { paths, ..plan }
     }
 
-    /// Decides a path that rules exclude. A file that the mirror has no more counts as never synced, so that the end of
+    /// Decides a path that rules or its name exclude. A file that the mirror has no more counts as never synced, so that the end of
     /// a rule deletes nothing.
     fn action_ignored(&mut self, path: &str, head: Version) -> PathAction {
         if head.is_none() {
             return PathAction::Gone;
         }
-        self.skip(path, Reason::Ignored);
+        self.skip(path, if class_of(path).is_none() { Reason::LeftOut } else { Reason::Ignored });
         PathAction::Leave
     }
 

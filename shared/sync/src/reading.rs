@@ -18,12 +18,13 @@ const TEXT_BUDGET: usize = 32 << 20;
 /// The contents of items, by their index.
 pub(crate) type Contents = BTreeMap<usize, Result<Content, Reason>>;
 
-/// Reads the files whose content decides something. A new note need not be read.
-pub(crate) fn touched(folder: &Folder, items: &[Item], progress: &dyn Progress) -> Contents {
+/// Reads the files whose content decides something. A new note need not be read, unless the mirror may have had it
+/// since: `with_new`.
+pub(crate) fn touched(folder: &Folder, items: &[Item], with_new: bool, progress: &dyn Progress) -> Contents {
     let mut jobs = Vec::new();
     for (index, item) in items.iter().enumerate() {
         if let InFolder::Touched(file) = &item.found
-            && !(is_small_note(file) && item.entry.is_none() && item.head.is_none())
+            && (with_new || !is_small_note(file) || item.entry.is_some() || item.head.is_some())
         {
             jobs.push((index, file.clone()));
         }

@@ -35,6 +35,12 @@ pub enum Reason {
         "`.atlasignore` excludes it, so it is not synced; the mirror still has it as it was: `atlas purge` erases it there"
     )]
     Ignored,
+    /// A file that the mirror has from before files of its name were left out.
+    #[error(
+        "files of this name hold keys or are a program's own, so it is not synced; the mirror still has it as it was: \
+         `atlas purge` erases it there"
+    )]
+    LeftOut,
     /// A symbolic link to a folder.
     #[error("it is a symbolic link to a folder, and those are not followed")]
     LinkToFolder,

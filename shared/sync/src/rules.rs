@@ -1,6 +1,6 @@
 //! Which files of a folder belong to the vault, and their classes by name. Pure.
 
-use atlas_vault::file_kind::{is_junk, may_be_text};
+use atlas_vault::file_kind::{holds_keys, is_junk, may_be_text};
 use serde_json::Value;
 
 /// The class of a file, by its path.
@@ -26,7 +26,10 @@ pub const CONFIG_FOLDER: &str = ".obsidian";
 pub const CONFIG_FILES: &[&str] = &[
     ".obsidian/app.json",
     ".obsidian/bookmarks.json",
+    ".obsidian/community-plugins.json",
     ".obsidian/daily-notes.json",
+    ".obsidian/plugins/calendar/data.json",
+    ".obsidian/plugins/obsidian-tasks-plugin/data.json",
     ".obsidian/plugins/periodic-notes/data.json",
     ".obsidian/plugins/quickadd/data.json",
     ".obsidian/plugins/templater-obsidian/data.json",
@@ -36,7 +39,8 @@ pub const CONFIG_FILES: &[&str] = &[
 ];
 
 /// Those among them that may hold keys of other services. One that does belongs to no mirror.
-const MAY_HOLD_SECRETS: &[&str] = &[".obsidian/plugins/quickadd/data.json"];
+const MAY_HOLD_SECRETS: &[&str] =
+    &[".obsidian/plugins/obsidian-tasks-plugin/data.json", ".obsidian/plugins/quickadd/data.json"];
 
 /// Parts of the names of settings that are secrets: letters and digits only, in lower case.
 const SECRETS: &[&str] = &[
@@ -118,14 +122,6 @@ pub enum Tree {
     Code,
 }
 
-/// Whether a file of this name beside source code usually holds passwords or keys. It belongs to no index that models read.
-fn holds_keys(name: &str) -> bool {
-    let is_environment = name == ".env" || name.starts_with(".env.") && !name.ends_with(".example");
-    is_environment
-        || [".npmrc", ".netrc", ".pypirc", "id_rsa", "id_ecdsa", "id_ed25519"].contains(&name)
-        || name.ends_with(".pem")
-}
-
 /// Hidden folders that belong to source code.
 const CODE_FOLDERS: &[&str] = &[
     ".buildkite",
@@ -176,7 +172,6 @@ impl Tree {
     pub fn class_of_name(self, name: &str) -> Option<Class> {
         let is_picture = || name.rsplit_once('.').is_some_and(|(_, end)| end.eq_ignore_ascii_case(PICTURE));
         match class_of_name(name)? {
-            _ if self == Self::Code && holds_keys(name) => None,
             Class::Attachment if self == Self::Code && !is_picture() => Some(Class::MaybeText),
             class => Some(class),
         }
@@ -209,7 +204,7 @@ pub fn of_placeholder(name: &str) -> Option<&str> {
 
 /// The class of a file of this name, in a folder that belongs to the vault.
 pub fn class_of_name(name: &str) -> Option<Class> {
-    if is_junk(name) || name == STAGING {
+    if is_junk(name) || holds_keys(name) || name == STAGING {
         return None;
     }
     let extension = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension);
@@ -231,6 +226,7 @@ mod tests {
             ("a/b.MD", Class::Note),
             (".hidden.md", Class::Note),
             ("a/.hidden.md", Class::Note),
+            (".env.md", Class::Note),
             ("plan.canvas", Class::MaybeText),
             ("a/b.JSON", Class::MaybeText),
             ("a/b.rs", Class::MaybeText),
@@ -242,6 +238,8 @@ mod tests {
             ("a.png", Class::Attachment),
             (".obsidian/app.json", Class::Config),
             (".obsidian/plugins/periodic-notes/data.json", Class::Config),
+            (".obsidian/plugins/calendar/data.json", Class::Config),
+            (".obsidian/community-plugins.json", Class::Config),
         ] {
             assert_eq!(class_of(path), Some(class), "{path}");
         }
@@ -265,6 +263,12 @@ mod tests {
             "a/._b.md",
             ".atlas-mirror",
             ".atlas-mirror/new-1-0",
+            ".env",
+            "work/.env.local",
+            ".netrc",
+            "keys/id_rsa",
+            "a/.nfs000000000123abcd",
+            "a/n1.md~",
         ] {
             assert_eq!(class_of(path), None, "{path}");
         }

@@ -9,7 +9,7 @@ use cap_std::fs::{DirEntry, Metadata};
 
 use crate::error::SyncError;
 use crate::folder::{Folder, Stamp};
-use crate::ignore_rules::IgnoreRules;
+use crate::ignore_rules::{self, IgnoreRules};
 use crate::progress::Progress;
 use crate::report::{Reason, Skipped};
 use crate::rules::{CONFIG_FILES, CONFIG_FOLDER, Class, Tree, of_placeholder};
@@ -114,11 +114,17 @@ impl Unknown {
 /// Lists the files of `folder`, in order of their paths, without those that its `.atlasignore` files exclude, or the `.gitignore` files of source
 /// code.
 ///
-/// # Errors [`SyncError::RootMissing`] when the folder itself cannot be completely listed.
+/// # Errors [`SyncError::RootMissing`] when the folder itself cannot be completely listed; [`SyncError::Rules`].
 pub fn scan(folder: &Folder, tree: Tree, progress: &dyn Progress) -> Result<Scan, SyncError> {
     let scan = Scan { ignored: IgnoreRules::of(tree), ..Scan::default() };
     let mut walk = Walk { folder, tree, scan, below: Vec::new() };
-    let root = |error| SyncError::RootMissing { root: folder.path().to_owned(), error };
+    let root = |error: io::Error| {
+        let root = folder.path().to_owned();
+        match ignore_rules::are_unusable(&error) {
+            true => SyncError::Rules { root, error },
+            false => SyncError::RootMissing { root, error },
+        }
+    };
     walk.list("").map_err(root)?;
     walk.config();
     let mut seen = walk.scan.files.len();

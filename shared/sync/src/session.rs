@@ -8,7 +8,7 @@ use atlas_mirror::{Mirror, MirrorError, Snapshot};
 
 use crate::error::SyncError;
 use crate::folder::Folder;
-use crate::guard::{self, Ancestry, Danger, Loss, Losses, SeenGeneration, Side};
+use crate::guard::{self, Ancestry, Danger, Loss, SeenGeneration, Side};
 use crate::rules;
 use crate::state::{State, StateFolder};
 
@@ -54,13 +54,12 @@ impl Session {
         Ok(Self { folder: Arc::new(folder), states, before, was_interrupted, mount_point })
     }
 
-    /// The losses of one side: `now`, and earlier ones.
-    pub(crate) fn losses(&self, side: Side, now: Loss) -> Losses<'_> {
-        let before = self.before.as_ref().map_or(&[][..], |before| match side {
+    /// The earlier losses of one side.
+    pub(crate) fn losses(&self, side: Side) -> &[Loss] {
+        self.before.as_ref().map_or(&[], |before| match side {
             Side::Folder => &before.losses,
             Side::Mirror => &before.head_losses,
-        });
-        Losses { before, now }
+        })
     }
 
     /// Checks that the mirror's newest generation descends from the one that the last sync saw. Returns the latter.

@@ -5,10 +5,9 @@
 //! ```text
 //! "ATLASYNC"  version u32  CRC-32 of the rest u32  State in bincode
 //! ```
-//! Version 3 ends before `earlier`. Integers are little-endian. A lost or damaged state deletes nothing: without
+//! Version 4 has losses without their files, which are forgotten; version 3 also ends before `earlier`. Integers are little-endian. A lost or damaged state deletes nothing: without
 //! ancestors, differences are conflicts.
 
-use std::borrow::Cow;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Cursor, Write as _};
 use std::path::{Path, PathBuf};
@@ -19,11 +18,13 @@ use bincode::{Decode, Encode};
 
 use crate::error::SyncError;
 use crate::folder::Stamp;
-use crate::guard::{Loss, SeenGeneration};
+use crate::guard::{FileKind, Loss, SeenGeneration};
 
 const MAGIC: &[u8; 8] = b"ATLASYNC";
-const VERSION: u32 = 4;
-/// The version without `earlier`.
+const VERSION: u32 = 5;
+/// The version whose losses are numbers.
+const WITH_NUMBERS: u32 = 4;
+/// The version before, without `earlier`.
 const WITHOUT_EARLIER: u32 = 3;
 /// Most earlier generations that are stored.
 const MAX_EARLIER: usize = 64;
@@ -135,16 +136,34 @@ impl State {
         if u32::from_le_bytes(*checksum) != crc32fast::hash(body) {
             return None;
         }
-        let none = [0];
-        let body = match u32::from_le_bytes(*version) {
-            VERSION => Cow::Borrowed(body),
-            WITHOUT_EARLIER => Cow::Owned([body, &none].concat()),
+        let (state, read, all) = match u32::from_le_bytes(*version) {
+            VERSION => {
+                let (state, read) = bincode::decode_from_slice::<Self, _>(body, codec()).ok()?;
+                (state, read, body.len())
+            }
+            WITH_NUMBERS => Self::decode_with_numbers(body)?,
+            WITHOUT_EARLIER => Self::decode_with_numbers(&[body, &[0]].concat())?,
             _ => return None,
         };
-        let (state, read): (Self, usize) = bincode::decode_from_slice(&body, codec()).ok()?;
-        (read == body.len() && state.entries.is_sorted_by(|a, b| a.path < b.path)).then_some(state)
+        (read == all && state.entries.is_sorted_by(|a, b| a.path < b.path)).then_some(state)
+    }
+
+    /// Reads the state of version 4; with it, how many of how many bytes were read.
+    fn decode_with_numbers(body: &[u8]) -> Option<(Self, usize, usize)> {
+        let (fields, read): (WithNumbers, usize) = bincode::decode_from_slice(body, codec()).ok()?;
+        let (root, vault, mount_point, seen, settled, _, _, entries, earlier) = fields;
+        let (losses, head_losses) = (Vec::new(), Vec::new());
+        let state = Self { root, vault, mount_point, seen, settled, losses, head_losses, entries, earlier };
+        Some((state, read, body.len()))
     }
 }
+
+/// A loss of version 4: time, kind, number of files, and of how many.
+type Numbers = (i64, FileKind, u64, u64);
+
+/// The fields of a state of version 4.
+type WithNumbers =
+    (String, String, String, SeenGeneration, bool, Vec<Numbers>, Vec<Numbers>, Vec<Arc<Entry>>, Vec<SeenGeneration>);
 
 /// Writes to a file, and computes the checksum of what is written.
 struct Checksummed<'a, W> {

@@ -161,8 +161,8 @@ impl Summary {
         self.conflicts.splice(0..0, earlier.conflicts);
     }
 
-    /// Whether something is left for the next sync or for a person: a file could not be written to its side, or both
-    /// sides changed it.
+    /// Whether something is left for the next sync or for a person: a file could not be written to its side, both
+    /// sides changed it, or its embedding model fails.
     pub fn needs_attention(&self) -> bool {
         let waits =
             |skipped: &Skipped| matches!(skipped.reason, Reason::Overtaken | Reason::Changed | Reason::Unsteady);
@@ -171,6 +171,7 @@ impl Summary {
         let links = |links: &LinkSummary| links.error.is_some() || !links.left.is_empty();
         let are_links_left = self.relinked.as_ref().is_some_and(links);
         self.waiting > 0
+            || self.embedding_failure.is_some()
             || is_git_waiting
             || are_links_left
             || !self.conflicts.is_empty()
@@ -181,4 +182,17 @@ impl Summary {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_that_fails_needs_attention() {
+        assert!(!Summary::default().needs_attention());
+        let failing =
+            Summary { embedding_failure: Some("the configuration cannot be read".to_owned()), ..Summary::default() };
+        assert!(failing.needs_attention());
+    }
 }

@@ -1,6 +1,6 @@
 //! One sync: the mirror's changes go to the folder, and the folder's changes go to the mirror.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::merged::Merge;
 use crate::merging;
 use crate::options::SyncOptions;
 use crate::outcome::{self, Outcome};
-use crate::past;
+use crate::past::{Past, Reach};
 use crate::plan::{Lost, PathPlan, SyncPlan};
 use crate::progress::{Phase, Progress};
 use crate::pull::{self, Conflicted, Pulled, Puller};
@@ -136,10 +136,15 @@ async fn round(
         }
         false => entries,
     };
-    // With a settled state, unlisted paths existed nowhere, unless a sync was killed since, which may have brought some.
+    // With a settled state, all versions that the mirror had then were seen, unless a sync was killed since, which may
+    // have brought later ones.
     let is_settled = session.before.as_ref().is_some_and(|before| before.settled);
-    let knows_all = !is_later && is_settled && !session.was_interrupted;
-    let past = Some(mirror).filter(|_| !knows_all && !options.push_only);
+    let reach = match session.before.as_ref().filter(|_| is_settled && !is_later && !session.was_interrupted) {
+        Some(before) => Reach::After(before.seen.generation),
+        None if is_later && !session.was_interrupted => Reach::New,
+        None => Reach::SinceAncestor,
+    };
+    let past = head.as_deref().filter(|_| !options.push_only).map(|head| Past { mirror, head, reach });
     let plan = planned(past, session, scan, entries, heads, options, progress).await?;
     let (mut plan, vanished) = check_losses(session, options, plan, progress).await?;
     if session.before.is_none()
@@ -228,7 +233,8 @@ async fn round(
             Ok((embedded, failure)) => {
                 summary.embedding_failure = failure;
                 (summary.embedded, summary.embedding_waiting) = (embedded.notes, embedded.waiting);
-                summary.generation = embedded.generation.unwrap_or(summary.generation);
+                // What an earlier sync began may have ended before this one.
+                summary.generation = embedded.generation.unwrap_or_default().max(summary.generation);
             }
             // The files are in sync nevertheless.
             Err(error) => tracing::warn!(%error, "notes could not be embedded"),
@@ -241,7 +247,7 @@ async fn round(
 async fn embed(
     mirror: &Mirror,
     options: &SyncOptions,
-    after: &Snapshot,
+    after: &Arc<Snapshot>,
     progress: &dyn Progress,
 ) -> Result<(Embedded, Option<String>), SyncError> {
     let embedder = Embedder {
@@ -250,7 +256,10 @@ async fn embed(
         state: Some(options.state.clone()),
         clustered_from: CLUSTERED_FROM,
     };
-    embedding::embed_waiting(mirror, after, &embedder, options.embeddings.as_ref(), progress).await
+    match &options.background {
+        Some(background) => background.embed(mirror, after, embedder, options.embeddings.clone()).await,
+        None => embedding::embed_waiting(mirror, after, &embedder, options.embeddings.as_ref(), progress).await,
+    }
 }
 
 /// Brings the `committed` merges, by their index, into the folder; adds the changes to `pulled`. Returns all of them, with the folder's new files
@@ -308,9 +317,9 @@ async fn heads(session: &Session, last: Option<&Snapshot>, head: Option<&Snapsho
     Ok(Heads { is_complete: true, documents: head::all(head).await? })
 }
 
-/// Plans every path; where the last sync left nothing, with the history of the mirror `past`, if given.
+/// Plans every path; where both sides changed, with the history of the mirror `past`, if given.
 async fn planned(
-    past: Option<&Mirror>,
+    past: Option<Past<'_>>,
     session: &Session,
     scan: scan::Scan,
     entries: Vec<Arc<Entry>>,
@@ -318,10 +327,9 @@ async fn planned(
     options: &SyncOptions,
     progress: &Arc<dyn Progress>,
 ) -> Result<SyncPlan, SyncError> {
-    let (folder, progress) = (session.folder.clone(), progress.clone());
     let (tree, checksum, push_only) = (options.tree, options.checksum, options.push_only);
     let only = options.only.clone();
-    let (mut items, contents, heads) = blocking(move || {
+    let (items, heads) = blocking(move || {
         let mut items = compare::compare(scan, entries, &heads, tree, checksum);
         if let Some(only) = only {
             items.retain(|item| only.has(&item.path));
@@ -329,12 +337,22 @@ async fn planned(
         if push_only {
             compare::prefer_folder(&mut items);
         }
-        let contents = reading::touched(&folder, &items, &*progress);
-        Ok((items, contents, heads))
+        Ok((items, heads))
     })
     .await?;
-    if let Some(mirror) = past {
-        past::recall(mirror, &heads, &mut items, &contents, session.was_interrupted).await?;
+    let before_removals = match &past {
+        Some(past) => past.before_removals(&items).await?,
+        None => BTreeSet::new(),
+    };
+    let (folder, progress) = (session.folder.clone(), progress.clone());
+    let with_new = !before_removals.is_empty();
+    let (mut items, contents) = blocking(move || {
+        let contents = reading::touched(&folder, &items, with_new, &*progress);
+        Ok((items, contents))
+    })
+    .await?;
+    if let Some(past) = past {
+        past.recall(&heads, &mut items, &contents, before_removals).await?;
     }
     let folder = session.folder.clone();
     blocking(move || Ok(SyncPlan::of(items, contents, heads, &folder))).await
@@ -356,15 +374,15 @@ async fn check_losses(
         return Ok((plan, Vanished::new()));
     }
     let (time_ms, root, state) = (options.began.as_millisecond(), session.folder.path(), session.states.path());
-    let check = |side, lost: &Lost| session.losses(side, lost.at(time_ms)).check(side, root, state);
+    let check = |side, lost: &Lost| lost.at(time_ms).check(side, root, state);
     let mut vanished = Vanished::new();
     for (side, what) in [Side::Mirror, Side::Folder].into_iter().flat_map(|side| FileKind::ALL.map(|what| (side, what)))
     {
-        let mut lost = plan.lost(side, what);
+        let mut lost = plan.lost(side, what, session.losses(side));
         if side == Side::Folder && check(side, &lost).is_err() {
             // A moved file is not lost; it is recognised by reading the new files.
             plan = read_new(session, plan, progress).await?;
-            lost = plan.lost(side, what);
+            lost = plan.lost(side, what, session.losses(side));
         }
         check(side, &lost)?;
         vanished.push((side, lost));
@@ -384,7 +402,7 @@ fn remember(
     let time_ms = options.began.as_millisecond();
     let losses = |wanted: Side| -> Vec<Loss> {
         let lost = vanished.iter().filter(|(side, _)| *side == wanted).map(|(_, lost)| outcome.carried_over(lost));
-        lost.flat_map(|lost| session.losses(wanted, lost.at(time_ms)).remembered()).collect()
+        lost.flat_map(|lost| lost.at(time_ms).remembered()).collect()
     };
     let trusted = options.began.as_nanosecond().saturating_sub(RACY.as_nanos().cast_signed());
     let seen = seen(after);

@@ -5,6 +5,7 @@ mod attachment_texts;
 mod clashes;
 mod conflicts;
 mod crashes;
+mod embedding;
 mod exports;
 mod folders;
 mod guards;

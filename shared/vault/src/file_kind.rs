@@ -1,7 +1,7 @@
-//! Kinds of files other than notes, by their names: text files, which are indexed for search, and junk, which belongs to no vault.
+//! Kinds of files other than notes, by their names: text files, which are indexed for search; files with keys and junk, which belong to no vault.
 
 /// Names of files that operating systems leave in folders.
-const JUNK: &[&str] = &[".DS_Store", "Thumbs.db", "desktop.ini"];
+const JUNK: &[&str] = &[".DS_Store", ".directory", "Thumbs.db", "desktop.ini"];
 /// Prefix of the names of macOS resource forks.
 const JUNK_PREFIX: &str = "._";
 
@@ -118,6 +118,17 @@ pub fn is_junk(name: &str) -> bool {
     JUNK.contains(&name) || name.starts_with(JUNK_PREFIX) || is_temporary(name)
 }
 
+/// Whether a file of this name usually holds passwords or keys. It belongs to no index that models read.
+#[must_use]
+pub fn holds_keys(name: &str) -> bool {
+    let is_environment = name == ".env" || name.starts_with(".env.") && !name.ends_with(".example");
+    let is_note = name.rsplit_once('.').is_some_and(|(_, end)| end.eq_ignore_ascii_case("md"));
+    !is_note
+        && (is_environment
+            || [".npmrc", ".netrc", ".pypirc", "id_rsa", "id_ecdsa", "id_ed25519"].contains(&name)
+            || name.ends_with(".pem"))
+}
+
 /// Whether a program that edits or carries files gives this name to a file of its own, for as long as it works.
 fn is_temporary(name: &str) -> bool {
     let is_between =
@@ -128,8 +139,25 @@ fn is_temporary(name: &str) -> bool {
             name.strip_prefix('.').and_then(|name| name.rsplit_once(".sw")).map(|(stem, end)| (stem.is_empty(), end));
         end.is_some_and(|(is_bare, end)| !is_bare && matches!(end.as_bytes(), [b'a'..=b'p' | b'x']))
     };
+    // What NFS, FUSE and GVfs leave of open files.
+    let is_of_system = || {
+        let is_rest = |start: &str| {
+            let rest = name.strip_prefix(start).unwrap_or_default();
+            !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        };
+        is_rest(".nfs") || is_rest(".fuse_hidden") || is_rest(".goutputstream-")
+    };
+    // `note.md~`, but not `note~`, which may be a person's own file.
+    let is_backup = || {
+        let extension = name.strip_suffix('~').and_then(|name| Some((name, name.rsplit_once('.')?.1)));
+        extension.is_some_and(|(name, end)| end.eq_ignore_ascii_case("md") || may_be_text(name))
+    };
     // Vim, Emacs, LibreOffice, Office, Syncthing (two forms), Dropbox, and browsers. Of what may be a person's own file nothing is here.
     is_swap()
+        || is_between(".", ".un~")
+        || name == "4913"
+        || is_backup()
+        || is_of_system()
         || is_between("#", "#")
         || name.starts_with(".#")
         || is_between(".~lock.", "#")
@@ -161,6 +189,14 @@ mod tests {
             "~syncthing~a.md.tmp",
             ".dropbox",
             "a.zip.crdownload",
+            ".a.md.un~",
+            "4913",
+            "n1.md~",
+            "a.canvas~",
+            ".nfs000000000123abcd0000001c",
+            ".fuse_hidden0000a1b200000001",
+            ".goutputstream-X1YZ42",
+            ".directory",
         ] {
             assert!(is_junk(name), "{name}");
         }
@@ -177,8 +213,25 @@ mod tests {
             "a~",
             ".stignore",
             "~$100 ideas.md",
+            ".nfs.md",
+            ".nfs",
+            ".fuse_hidden.md",
+            ".directory.md",
+            "4913.md",
+            "a~.md",
+            "a.png~",
         ] {
             assert!(!is_junk(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn files_with_keys_are_known_by_their_names_and_notes_about_them_are_none() {
+        for name in [".env", ".env.local", ".netrc", ".npmrc", "id_rsa", "server.pem"] {
+            assert!(holds_keys(name), "{name}");
+        }
+        for name in [".env.example", ".env.md", ".environment", "env", "id_rsa.pub", "id_rsa.md", "a.pem.md"] {
+            assert!(!holds_keys(name), "{name}");
         }
     }
 

@@ -3,8 +3,13 @@ use proptest::prelude::*;
 
 const NOON: i64 = 43_200_000;
 
-fn lost(time_ms: i64, files: u64, of: u64) -> Loss {
-    Loss { time_ms, what: FileKind::Notes, files, of }
+fn file(number: u64) -> LostFile {
+    LostFile { path: number, content: number + 1000 }
+}
+
+/// A loss of the files with these numbers.
+fn lost(time_ms: i64, files: std::ops::Range<u64>, of: u64) -> Loss {
+    Loss { time_ms, what: FileKind::Notes, files: files.map(file).collect(), of }
 }
 
 fn passes(before: &[Loss], now: Loss) -> bool {
@@ -22,37 +27,50 @@ fn more_than_a_fifth_and_more_than_ten_is_too_much() {
         (20, 100, true),
         (21, 100, false),
     ] {
-        assert_eq!(passes(&[], lost(0, notes, of)), expected, "{notes} of {of}");
+        assert_eq!(passes(&[], lost(0, 0..notes, of)), expected, "{notes} of {of}");
     }
 }
 
 #[test]
 fn small_losses_add_up_within_a_day() {
-    let morning = [lost(NOON - 1000, 15, 100)];
-    assert!(!passes(&morning, lost(NOON, 6, 85)));
-    assert!(passes(&morning, lost(NOON, 5, 85)));
-    assert!(passes(&morning, lost(NOON + DAY_MS, 6, 85)));
-    let later = [lost(NOON + 1000, 15, 100)];
-    assert!(!passes(&later, lost(NOON, 6, 85)), "a clock that was set back forgets nothing");
+    let morning = [lost(NOON - 1000, 0..15, 100)];
+    assert!(!passes(&morning, lost(NOON, 15..21, 85)));
+    assert!(passes(&morning, lost(NOON, 15..20, 85)));
+    assert!(passes(&morning, lost(NOON + DAY_MS, 15..21, 85)));
+    let later = [lost(NOON + 1000, 0..15, 100)];
+    assert!(!passes(&later, lost(NOON, 15..21, 85)), "a clock that was set back forgets nothing");
 }
 
 #[test]
 fn losses_of_another_kind_do_not_add_up() {
-    let pictures = Loss { what: FileKind::Attachments, ..lost(NOON, 15, 100) };
-    assert!(passes(&[pictures], lost(NOON, 6, 100)));
-    assert_eq!(Losses { before: &[pictures], now: lost(NOON, 0, 100) }.remembered(), []);
+    let pictures = Loss { what: FileKind::Attachments, ..lost(NOON, 0..15, 100) };
+    assert!(passes(&[pictures.clone()], lost(NOON, 15..21, 100)));
+    assert_eq!(Losses { before: &[pictures], now: lost(NOON, 0..0, 100) }.remembered(), []);
 }
 
 #[test]
 fn a_sync_that_loses_nothing_is_not_stopped_by_yesterday() {
-    assert!(passes(&[lost(0, 90, 100)], lost(1000, 0, 10)));
+    assert!(passes(&[lost(0, 0..90, 100)], lost(1000, 0..0, 10)));
+}
+
+#[test]
+fn a_file_is_lost_once_however_often_it_comes_and_goes() {
+    let before: Vec<Loss> = (0..20).map(|_| lost(NOON - 1000, 0..1, 1)).collect();
+    assert!(passes(&before, lost(NOON, 0..1, 1)));
+    assert!(!passes(&[lost(NOON - 1000, 0..10, 20)], lost(NOON, 10..11, 20)));
+}
+
+#[test]
+fn a_path_or_content_that_is_there_again_is_lost_no_more() {
+    let present = Present { paths: HashSet::from([1]), contents: HashSet::from([1002]) };
+    assert_eq!(present.still_lost(&[lost(NOON, 0..4, 9)])[0].files, [file(0), file(3)]);
 }
 
 #[test]
 fn only_the_losses_of_a_day_are_remembered() {
-    let before = [lost(0, 1, 9), lost(DAY_MS, 1, 8)];
-    let losses = Losses { before: &before, now: lost(DAY_MS + 1, 2, 7) };
-    assert_eq!(losses.remembered(), [lost(DAY_MS, 1, 8), lost(DAY_MS + 1, 2, 7)]);
+    let before = [lost(0, 0..1, 9), lost(DAY_MS, 1..2, 8)];
+    let losses = Losses { before: &before, now: lost(DAY_MS + 1, 2..4, 7) };
+    assert_eq!(losses.remembered(), [lost(DAY_MS, 1..2, 8), lost(DAY_MS + 1, 2..4, 7)]);
 }
 
 fn seen(lineage: &str, generation: u64, manifest: u8) -> SeenGeneration {
@@ -89,8 +107,28 @@ fn a_folder_whose_file_system_is_gone_is_noticed() {
 
 proptest! {
     #[test]
-    fn what_passes_at_once_is_a_fifth_at_most_or_few(notes: u64, of: u64) {
-        let few = notes <= FEW || u128::from(notes) * u128::from(SHARE) <= u128::from(of);
-        prop_assert_eq!(passes(&[], lost(0, notes, of)), few);
+    fn what_passes_at_once_is_a_fifth_at_most_or_few(notes in 0..200_u64, of: u64) {
+        let few = notes <= FEW || notes * SHARE <= of;
+        prop_assert_eq!(passes(&[], lost(0, 0..notes, of)), few);
+    }
+
+    /// However few vanish at a time, and whatever comes and goes beside them.
+    #[test]
+    fn no_more_than_a_fifth_is_lost_within_a_day(steps in prop::collection::vec((1..9_u64, 0..3_u64), 1..60), of in 1..300_u64) {
+        let (mut gone, mut before) = (0, Vec::new());
+        for (at, (files, again)) in steps.into_iter().enumerate() {
+            let (end, time_ms) = ((gone + files).min(of), i64::try_from(at).unwrap());
+            let mut now = lost(time_ms, gone..end, of);
+            now.files.extend((0..again).map(|number| file(900 + number)));
+            let mut present = Present::default();
+            present.paths.extend(900..910);
+            let losses = Losses { before: &present.still_lost(&before), now };
+            if losses.check(Side::Folder, Path::new("/v"), Path::new("/s")).is_err() {
+                prop_assert!(end + again > FEW);
+                break;
+            }
+            (gone, before) = (end, losses.remembered());
+        }
+        prop_assert!(gone <= FEW || gone * SHARE <= of, "{gone} of {of}");
     }
 }

@@ -1,77 +1,98 @@
 //! The files that vanish from a side.
 
-use std::collections::HashSet;
-
 use super::{PathAction, PathPlan, SyncPlan};
-use crate::guard::{FileKind, Loss, Side};
-use crate::state::Entry;
-use crate::target::TRASH;
+use crate::decide::Version;
+use crate::guard::{FileKind, Loss, Losses, LostFile, Present, Side};
+use crate::target::ExpectedTarget;
+use crate::write::Fingerprint;
 
 /// The files of a kind that one side has lost.
 #[derive(Debug)]
 pub(crate) struct Lost {
     what: FileKind,
-    /// Their paths, by index.
-    paths: Vec<usize>,
+    /// They, each with the index of its path.
+    files: Vec<(usize, LostFile)>,
     /// The number of all files of the kind.
     of: u64,
+    /// What was lost before and is not there again.
+    before: Vec<Loss>,
 }
 
 impl Lost {
-    /// The number of lost files, with a time in milliseconds since 1970 UTC.
-    pub(crate) fn at(&self, time_ms: i64) -> Loss {
-        Loss { time_ms, what: self.what, files: self.paths.len() as u64, of: self.of }
+    /// The losses as of a time in milliseconds since 1970 UTC.
+    pub(crate) fn at(&self, time_ms: i64) -> Losses<'_> {
+        let files = self.files.iter().map(|(_, file)| *file).collect();
+        Losses { before: &self.before, now: Loss { time_ms, what: self.what, files, of: self.of } }
     }
 
     /// Those whose path index satisfies `is_wanted`.
     pub(crate) fn filtered(&self, is_wanted: impl Fn(usize) -> bool) -> Self {
-        Self { paths: self.paths.iter().copied().filter(|index| is_wanted(*index)).collect(), ..*self }
+        let files = self.files.iter().copied().filter(|(index, _)| is_wanted(*index)).collect();
+        Self { files, before: self.before.clone(), ..*self }
     }
 }
 
 impl SyncPlan {
-    /// The files that vanished from one side, or became empty, and exist nowhere else.
-    pub(crate) fn lost(&self, side: Side, what: FileKind) -> Lost {
-        match side {
-            Side::Folder => self.lost_in_folder(what),
-            Side::Mirror => self.lost_in_mirror(what),
+    /// The files that vanished from one side, or became empty, and exist nowhere else there. `before` is what that side
+    /// lost earlier. An empty file is no loss.
+    pub(crate) fn lost(&self, side: Side, what: FileKind, before: &[Loss]) -> Lost {
+        let entries =
+            self.paths.iter().enumerate().filter_map(|(index, path)| Some((index, path, path.entry.as_ref()?)));
+        let (mut files, mut of) = (Vec::new(), 0);
+        for (index, path, entry) in entries.filter(|(_, _, entry)| FileKind::of(entry.kind) == what) {
+            of += 1;
+            if entry.size > 0 && self.is_gone(side, path) {
+                files.push((index, LostFile::new(&path.path, entry.sha256)));
+            }
+        }
+        if files.is_empty() {
+            // Nothing is decided by what was lost before.
+            return Lost { what, files, of, before: before.to_vec() };
+        }
+        let mut present = Present::default();
+        for path in &self.paths {
+            if let Some(content) = self.present(side, path) {
+                present.paths.insert(LostFile::path(&path.path));
+                present.contents.extend(content.map(LostFile::content));
+            }
+        }
+        files.retain(|(_, file)| !present.contents.contains(&file.content));
+        Lost { what, files, of, before: present.still_lost(before) }
+    }
+
+    /// Whether a side has lost the file at a path, or all of its content, and the other side would follow.
+    fn is_gone(&self, side: Side, path: &PathPlan) -> bool {
+        match (side, &path.action) {
+            (Side::Folder, PathAction::Remove(_)) => true,
+            (Side::Folder, PathAction::Write(write)) => write.known().is_some_and(|known| known.stamp.size == 0),
+            (Side::Mirror, PathAction::Pull(_)) => {
+                path.head.is_none() || self.heads.document(&path.path).is_some_and(|document| document.bytes == 0)
+            }
+            _ => false,
         }
     }
 
-    fn lost_in_folder(&self, what: FileKind) -> Lost {
-        let written = self.writes().filter_map(|(_, write)| write.known());
-        let elsewhere: HashSet<[u8; 32]> =
-            written.filter(|known| known.stamp.size > 0).map(|known| known.sha256).collect();
-        self.lost_where(what, |path, entry| match &path.action {
-            PathAction::Remove(_) => !elsewhere.contains(&entry.sha256),
-            PathAction::Write(write) => entry.size > 0 && write.known().is_some_and(|known| known.stamp.size == 0),
-            _ => false,
-        })
-    }
-
-    fn lost_in_mirror(&self, what: FileKind) -> Lost {
-        // An agent may have put every note into the trash, one by one.
-        let kept = self.heads.documents.iter().filter(|(path, _)| !path.starts_with(TRASH));
-        let elsewhere: HashSet<[u8; 32]> = kept.flat_map(|(_, documents)| documents).map(|one| one.sha256).collect();
-        self.lost_where(what, |path, entry| match (&path.action, path.head) {
-            (PathAction::Pull(_), None) => !elsewhere.contains(&entry.sha256),
-            (PathAction::Pull(_), Some(_)) => {
-                entry.size > 0 && self.heads.document(&path.path).is_some_and(|document| document.bytes == 0)
-            }
-            _ => false,
-        })
-    }
-
-    fn lost_where(&self, what: FileKind, is_lost: impl Fn(&PathPlan, &Entry) -> bool) -> Lost {
-        let mut lost = Lost { what, paths: Vec::new(), of: 0 };
-        for (index, path) in self.paths.iter().enumerate() {
-            if let Some(entry) = path.entry.as_ref().filter(|entry| FileKind::of(entry.kind) == what) {
-                lost.of += 1;
-                if is_lost(path, entry) {
-                    lost.paths.push(index);
-                }
-            }
+    /// The content at a path of a side, if it has a file there that is not empty; [`None`] within if it was not read.
+    fn present(&self, side: Side, path: &PathPlan) -> Option<Version> {
+        let of_entry = || path.entry.as_ref().filter(|entry| entry.size > 0).map(|entry| Some(entry.sha256));
+        let of_known = |known: Fingerprint| (known.stamp.size > 0).then_some(Some(known.sha256));
+        match (side, &path.action) {
+            (Side::Mirror, _) => match self.heads.document(&path.path) {
+                Some(document) => (document.bytes > 0).then_some(Some(document.sha256)),
+                None => path.head.and_then(|_| of_entry()),
+            },
+            (Side::Folder, PathAction::Leave) => of_entry(),
+            (Side::Folder, PathAction::Keep(known)) => of_known(**known),
+            (Side::Folder, PathAction::Write(write) | PathAction::Conflict(write)) => match write.known() {
+                Some(known) => of_known(known),
+                None => (write.file.stamp.size > 0).then_some(None),
+            },
+            (Side::Folder, PathAction::Merge(merge)) => of_known(merge.known),
+            (Side::Folder, PathAction::Pull(pull)) => match pull.expected {
+                ExpectedTarget::Version(sha256) => Some(Some(sha256)),
+                ExpectedTarget::Anything | ExpectedTarget::Nothing => None,
+            },
+            (Side::Folder, PathAction::Gone | PathAction::Remove(_) | PathAction::Displace) => None,
         }
-        lost
     }
 }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::guard::FileKind;
+use crate::guard::{FileKind, LostFile};
 
 fn any_entry() -> impl Strategy<Value = Entry> {
     let kind = prop_oneof![Just(Kind::Note), Just(Kind::Text), Just(Kind::Attachment), Just(Kind::Config)];
@@ -10,14 +10,20 @@ fn any_entry() -> impl Strategy<Value = Entry> {
 }
 
 fn any_state() -> impl Strategy<Value = State> {
-    let losses = prop::collection::vec((any::<i64>(), 0..2_usize, any::<u64>(), any::<u64>()), 0..3);
+    let losses = prop::collection::vec((any::<i64>(), 0..2_usize, any::<Vec<u64>>(), any::<u64>()), 0..3);
     let entries = prop::collection::vec(any_entry(), 0..20);
     (any::<bool>(), any::<u64>(), any::<[u8; 32]>(), losses, entries).prop_map(
         |(settled, generation, manifest, losses, mut entries)| {
             entries.sort_by(|a, b| a.path.cmp(&b.path));
             entries.dedup_by(|a, b| a.path == b.path);
             let entries = entries.into_iter().map(Arc::new).collect();
-            let loss = |(time_ms, what, files, of)| Loss { time_ms, what: FileKind::ALL[what], files, of };
+            let file = |path: u64| LostFile { path, content: !path };
+            let loss = |(time_ms, what, files, of): (i64, usize, Vec<u64>, u64)| Loss {
+                time_ms,
+                what: FileKind::ALL[what],
+                files: files.into_iter().map(file).collect(),
+                of,
+            };
             let losses: Vec<Loss> = losses.into_iter().map(loss).collect();
             let seen = SeenGeneration { lineage: "l".to_owned(), generation, manifest };
             let earlier = vec![seen.clone(); usize::from(settled)];
@@ -53,23 +59,43 @@ proptest! {
 }
 
 #[test]
-fn the_version_before_is_read() {
-    let seen = |generation| SeenGeneration { lineage: "l".to_owned(), generation, manifest: [1; 32] };
-    let state = State {
+fn the_versions_before_are_read() {
+    let seen = SeenGeneration { lineage: "l".to_owned(), generation: 7, manifest: [1; 32] };
+    let entry = Entry { path: "a.md".into(), sha256: [2; 32], kind: Kind::Note, size: 3, mtime_ns: None };
+    let fields = (
+        "/v".to_owned(),
+        "main".to_owned(),
+        "/".to_owned(),
+        seen.clone(),
+        true,
+        vec![(5_i64, FileKind::Notes, 11_u64, 20_u64)],
+        vec![(6_i64, FileKind::Attachments, 1_u64, 2_u64)],
+        vec![Arc::new(entry.clone())],
+        vec![seen.clone()],
+    );
+    let mut state = State {
         root: "/v".into(),
         vault: "main".into(),
         mount_point: "/".into(),
-        seen: seen(7),
+        seen: seen.clone(),
         settled: true,
         losses: Vec::new(),
         head_losses: Vec::new(),
-        entries: Vec::new(),
-        earlier: Vec::new(),
+        entries: vec![Arc::new(entry)],
+        earlier: vec![seen],
     };
-    let bytes = state.encode().unwrap();
-    let body = &bytes[HEADER_BYTES..bytes.len() - 1];
-    let old = [&MAGIC[..], &3_u32.to_le_bytes(), &crc32fast::hash(body).to_le_bytes(), body].concat();
-    assert_eq!(State::decode(&old), Some(state));
+    let file = |version: u32, body: &[u8]| {
+        [&MAGIC[..], &version.to_le_bytes(), &crc32fast::hash(body).to_le_bytes(), body].concat()
+    };
+    let body = bincode::encode_to_vec(&fields, codec()).unwrap();
+    assert_eq!(State::decode(&file(4, &body)).as_ref(), Some(&state));
+    let body = bincode::encode_to_vec(
+        (&fields.0, &fields.1, &fields.2, &fields.3, fields.4, &fields.5, &fields.6, &fields.7),
+        codec(),
+    );
+    state.earlier.clear();
+    assert_eq!(State::decode(&file(3, &body.unwrap())), Some(state));
+    assert_eq!(State::decode(&file(6, &[])), None);
 }
 
 #[test]

@@ -141,3 +141,105 @@ async fn a_folder_that_is_empty_or_mostly_known_needs_no_asking() {
     let mirror = Host::new(VaultBuilder::new().note("a.md", "a"));
     assert_eq!(done(&mirror.sync().await.unwrap()), (1, 0, 0), "an empty mirror is filled");
 }
+
+/// A host whose state knows the first of the versions of `a.md`, and one that an agent wrote each since.
+async fn behind(versions: &[&str]) -> Host {
+    let host = Host::published(VaultBuilder::new().note("a.md", "one\n").note("b.md", "b")).await;
+    for text in versions {
+        agent_puts(&host, Put::note("a.md", text)).await;
+    }
+    host
+}
+
+#[tokio::test]
+async fn a_version_that_something_else_carried_into_the_folder_does_not_win_over_a_later_one() {
+    let host = behind(&["one\ntwo\n", "one\ntwo\nthree\n"]).await;
+    host.vault.write("a.md", b"one\ntwo\n");
+    let summary = host.sync().await.unwrap();
+    assert_eq!((done(&summary), pulled(&summary), summary.conflicts.len()), ((0, 0, 0), (0, 1, 0), 0));
+    assert_eq!(host.vault.read("a.md"), b"one\ntwo\nthree\n");
+    // What the agent took back does not come again, also if the note is as it was.
+    for taken in ["one\n", "none\n"] {
+        let host = behind(&["one\ntwo\n", taken]).await;
+        host.vault.write("a.md", b"one\ntwo\n");
+        let summary = host.sync().await.unwrap();
+        assert_eq!((done(&summary), summary.merged.len(), summary.conflicts.len()), ((0, 0, 0), 0, 0), "{taken}");
+        assert_eq!(host.vault.read("a.md"), taken.as_bytes());
+    }
+}
+
+#[tokio::test]
+async fn a_deletion_is_not_undone_by_what_was_carried_into_the_folder_before_it() {
+    let host = behind(&["two"]).await;
+    agent_puts(&host, Put::note("new.md", "new")).await;
+    agent_deletes(&host, "a.md").await;
+    agent_deletes(&host, "new.md").await;
+    host.vault.write("a.md", b"two");
+    host.vault.write("new.md", b"new");
+    host.vault.write("own.md", b"own");
+    let summary = host.sync().await.unwrap();
+    assert_eq!((done(&summary), pulled(&summary)), ((1, 0, 0), (0, 0, 2)), "{summary:?}");
+    assert_eq!(host.mirrored().await.into_keys().collect::<Vec<_>>(), ["b.md", "own.md"]);
+    assert_eq!(files(host.vault.root()), host.mirrored().await);
+}
+
+#[tokio::test]
+async fn a_new_note_that_was_carried_over_is_brought_up_to_date() {
+    let host = behind(&[]).await;
+    agent_puts(&host, Put::note("new.md", "one")).await;
+    agent_puts(&host, Put::note("new.md", "two")).await;
+    host.vault.write("new.md", b"one");
+    let summary = host.sync().await.unwrap();
+    assert_eq!((done(&summary), pulled(&summary), summary.conflicts.len()), ((0, 0, 0), (0, 1, 0), 0));
+    assert_eq!(host.vault.read("new.md"), b"two");
+}
+
+#[tokio::test]
+async fn a_person_s_own_text_beside_later_commits_stays_an_edit() {
+    let host = behind(&["two"]).await;
+    host.sync().await.unwrap();
+    agent_puts(&host, Put::note("b.md", "c")).await;
+    agent_deletes(&host, "b.md").await;
+    // They undo in the editor what they have seen, and write again what is gone.
+    host.vault.write("a.md", b"one\n");
+    host.vault.write("b.md", b"mine");
+    assert_eq!(done(&host.sync().await.unwrap()), (1, 1, 0));
+    assert_eq!((host.text("a.md").await.as_deref(), host.text("b.md").await.as_deref()), (Some("one\n"), Some("mine")));
+}
+
+#[tokio::test]
+async fn two_syncs_of_one_folder_with_a_state_each_make_no_copies() {
+    let host = behind(&[]).await;
+    let second = host.state().with_file_name("second");
+    for round in 0..4 {
+        agent_puts(&host, Put::note("a.md", &format!("round {round}"))).await;
+        let one = host.sync().await.unwrap();
+        agent_puts(&host, Put::note("a.md", &format!("round {round} again"))).await;
+        let other = host.sync_as(|options| options.state.clone_from(&second)).await.unwrap();
+        assert_eq!((one.conflicts.len(), other.conflicts.len()), (0, 0), "{round}");
+    }
+    assert_eq!(files(host.vault.root()).len(), 2);
+}
+
+#[tokio::test]
+async fn history_is_not_asked_where_nothing_was_carried_over() {
+    let objects = CountingStore::new(Arc::new(InMemory::new()));
+    let host = Host::with_store(many(30), objects.clone());
+    host.sync().await.unwrap();
+    let requests = async || {
+        objects.take();
+        host.sync().await.unwrap();
+        objects.take().count()
+    };
+    let unchanged = requests().await;
+    host.vault.write("new.md", b"new");
+    let first = requests().await;
+    host.vault.write("new too.md", b"new too");
+    let second = requests().await;
+    assert!(first == second && unchanged < first, "{unchanged}, {first}, {second}");
+    agent_puts(&host, Put::note("000.md", "agent")).await;
+    agent_puts(&host, Put::note("001.md", "agent")).await;
+    host.vault.write("new again.md", b"new again");
+    let behind = requests().await;
+    assert!(behind <= second + 16, "{behind} after {second}");
+}

@@ -61,6 +61,71 @@ async fn small_deletions_add_up_within_a_day() {
 }
 
 #[tokio::test]
+async fn new_notes_that_get_their_name_and_text_later_are_no_losses() {
+    let host = Host::published(many(3)).await;
+    for number in 0..15 {
+        // Some programs begin with an empty file, others with a template.
+        let (first, name) = ([&b""[..], b"template"][number % 2], format!("Idea {number}.md"));
+        host.vault.write("Untitled.md", first);
+        host.sync().await.unwrap();
+        fs::rename(host.vault.path("Untitled.md"), host.vault.path(&name)).unwrap();
+        host.vault.write(&name, format!("text {number}").as_bytes());
+        assert_eq!(done(&host.sync().await.unwrap()), (1, 0, 1), "{number}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_comes_and_goes_on_either_side_is_lost_once() {
+    let host = Host::published(many(3)).await;
+    for number in 0..15 {
+        host.vault.write("a.png", format!("picture {number}").as_bytes());
+        host.sync().await.unwrap();
+        host.vault.remove("a.png");
+        assert_eq!(done(&host.sync().await.unwrap()), (0, 0, 1), "{number}");
+        agent_puts(&host, Put::note("agent.md", &format!("text {number}"))).await;
+        host.sync().await.unwrap();
+        agent_deletes(&host, "agent.md").await;
+        host.sync().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn notes_that_moved_by_way_of_another_place_are_not_lost() {
+    let host = Host::published(many(30)).await;
+    for number in 0..20 {
+        let name = format!("{number:03}.md");
+        let text = host.vault.read(&name);
+        host.vault.remove(&name);
+        assert_eq!(done(&host.sync().await.unwrap()), (0, 0, 1), "{number}");
+        host.vault.write(&format!("archive/{name}"), &text);
+        assert_eq!(done(&host.sync().await.unwrap()), (1, 0, 0), "{number}");
+    }
+}
+
+#[tokio::test]
+async fn a_slow_loss_of_a_few_notes_a_sync_is_stopped_within_the_day() {
+    for empties in [false, true] {
+        let host = Host::published(many(40)).await;
+        let mut gone = 0;
+        let refusal = loop {
+            for number in gone..gone + 2 {
+                match empties {
+                    true => host.vault.write(&format!("{number:03}.md"), b""),
+                    false => host.vault.remove(&format!("{number:03}.md")),
+                }
+            }
+            // Meanwhile there are new notes too.
+            host.vault.write(&format!("new {gone}.md"), format!("new {gone}").as_bytes());
+            match host.sync().await {
+                Ok(_) => gone += 2,
+                Err(error) => break error.to_string(),
+            }
+        };
+        assert!(gone == 10 && refusal.contains("12 of") && refusal.contains("within a day"), "{gone}: {refusal}");
+    }
+}
+
+#[tokio::test]
 async fn notes_that_only_moved_are_not_lost() {
     let host = Host::published(many(50)).await;
     fs::create_dir(host.vault.path("archive")).unwrap();

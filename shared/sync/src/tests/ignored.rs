@@ -1,9 +1,15 @@
 //! Files that `.atlasignore` excludes are not synced, and no rule deletes one.
 
+use std::sync::Arc;
+
+use atlas_mirror::Hash;
+use atlas_segment::Kind;
 use atlas_testkit::VaultBuilder;
 use atlas_testkit::notes::Put;
 
 use super::{Host, agent_deletes, agent_puts, done, files, pulled, skipped};
+use crate::session::seen;
+use crate::state::{Entry, StateFolder};
 
 fn vault() -> VaultBuilder {
     VaultBuilder::new()
@@ -100,7 +106,7 @@ async fn rules_that_cannot_be_applied_as_they_are_written_publish_nothing() {
             host.vault.remove("work/.atlasignore");
             std::os::unix::fs::symlink("d.md", host.vault.path("work/.atlasignore")).unwrap();
         }),
-        ("is not UTF-8", |host| host.vault.write("work/.atlasignore", b"\xff\xfe*\0")),
+        ("save it as UTF-8", |host| host.vault.write("work/.atlasignore", b"\xff*")),
         ("has no rule in line 2", |host| host.vault.write("work/.atlasignore", b"*.draft.md\n[z-a]\n")),
         ("has more rules", |host| {
             host.vault.write("work/.atlasignore", format!("{}\n", "?".repeat(400)).repeat(600).as_bytes());
@@ -113,6 +119,18 @@ async fn rules_that_cannot_be_applied_as_they_are_written_publish_nothing() {
         assert!(!host.mirrored().await.keys().any(|path| path.starts_with("work/")), "{why}: {summary:?}");
         assert!(skipped(&summary).iter().any(|told| told.contains(why)), "{why}: {summary:?}");
     }
+}
+
+#[tokio::test]
+async fn rules_in_utf_16_are_applied_and_unusable_ones_of_the_root_are_named_as_the_cause() {
+    let utf_16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    let host = Host::new(VaultBuilder::new().note("a.md", "a").note("private/b.md", "b"));
+    host.vault.write(".atlasignore", &utf_16("\u{feff}private/\r\n"));
+    host.sync().await.unwrap();
+    assert_eq!(host.mirrored().await.keys().collect::<Vec<_>>(), [".atlasignore", "a.md"]);
+    host.vault.write(".atlasignore", b"\xff*");
+    let refusal = host.refusal().await;
+    assert!(refusal.contains("save it as UTF-8") && !refusal.contains("mounted"), "{refusal}");
 }
 
 #[tokio::test]
@@ -135,4 +153,28 @@ async fn a_vault_of_which_all_is_excluded_is_not_taken_for_an_empty_one() {
     host.vault.write(".atlasignore", b"*\n");
     let summary = host.sync().await.unwrap();
     assert_eq!((done(&summary), host.mirrored().await.len()), ((0, 0, 0), 2));
+}
+
+#[tokio::test]
+async fn files_with_keys_and_leftovers_are_not_published_and_one_that_was_is_told_and_deleted_nowhere() {
+    let vault = VaultBuilder::new().note("a.md", "a").note(".b.md", "b").file(".env", b"KEY=1").file("n.md~", b"old");
+    let host = Host::published(vault.file("deep/id_rsa", b"key")).await;
+    assert_eq!(host.mirrored().await.into_keys().collect::<Vec<_>>(), [".b.md", "a.md"]);
+    // As a release before did it.
+    let states = StateFolder::lock(&host.state()).unwrap();
+    agent_puts(&host, Put::note(".env", "KEY=1")).await;
+    let mut state = states.load().unwrap().unwrap();
+    let (kind, sha256) = (Kind::Attachment, *Hash::of(b"KEY=1").as_bytes());
+    state.seen = seen(&host.mirror().head().await.unwrap());
+    state.entries.push(Arc::new(Entry { path: ".env".into(), sha256, kind, size: 5, mtime_ns: None }));
+    state.entries.sort_by(|a, b| a.path.cmp(&b.path));
+    states.save(&state).unwrap();
+    drop(states);
+    let summary = host.sync().await.unwrap();
+    assert_eq!((done(&summary), pulled(&summary)), ((0, 0, 0), (0, 0, 0)));
+    assert!(skipped(&summary)[0].starts_with(".env: files of this name hold keys"), "{summary:?}");
+    // Erased there, it stays here.
+    agent_deletes(&host, ".env").await;
+    assert_eq!(skipped(&host.sync().await.unwrap()), [""; 0]);
+    assert_eq!(host.vault.read(".env"), b"KEY=1");
 }
