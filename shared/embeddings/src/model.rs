@@ -41,6 +41,12 @@ pub enum EmbedError {
     /// The texts are refused; fewer or shorter ones may not be.
     #[error("the embedding model refuses a text: {0}")]
     TooLong(String),
+    /// The model or its service fails at these texts, and may not at others.
+    #[error("the embedding model fails: {0}")]
+    Failed(String),
+    /// Another model was chosen while this one was asked.
+    #[error("another embedding model was chosen meanwhile: the next sync embeds with that")]
+    Superseded,
     /// The deployment's limit on what is sent is reached.
     #[error("the limit on what may be embedded is reached: {0}")]
     Limit(String),

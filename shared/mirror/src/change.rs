@@ -87,7 +87,7 @@ pub struct Derived {
     pub confirmed: bool,
     /// Whether older generations become unreadable.
     pub ends_history: bool,
-    /// By path: the origin of each note that the caller changed before, or moves.
+    /// By path: the origin of each note that callers changed before, or that this one moves.
     pub origins: BTreeMap<String, Origin>,
     /// Live segments whose vectors are dropped, and made anew.
     pub without_vectors: Vec<SegmentId>,

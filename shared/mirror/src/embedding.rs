@@ -1,7 +1,11 @@
 //! Gives notes their vectors: those of the segments that lack some, with a model that the caller runs.
+//!
+//! `asking`: what the model is asked; `change`: the commit.
+
+mod asking;
+mod change;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use atlas_embeddings::{EmbedError, EmbeddingModel, Passage, Purpose, Vector, passages};
@@ -11,7 +15,9 @@ use atlas_segment::{Kind, PartRef, Record};
 use atlas_vault::VaultPath;
 use bytes::Bytes;
 
-use crate::change::{Attempt, ChangeSet, CommitInfo, Derived};
+use self::asking::{Asked, ask};
+use self::change::{Change, Fate};
+use crate::change::CommitInfo;
 use crate::commit::Committed;
 use crate::error::MirrorError;
 use crate::held_vectors::{self, HeldVectors};
@@ -24,8 +30,8 @@ use crate::vectors::{Embeddings, NewVectors};
 /// Texts of one call of a model in the store: where vectors are looked up, and where they are computed.
 const STORED_BATCH: usize = 256;
 const COMPUTED_BATCH: usize = 16;
-/// Texts that a model may refuse one after the other.
-const MAX_REFUSED: usize = 8;
+/// How often all is done again, with the vectors that are known then, since segments were merged meanwhile.
+const ROUNDS: usize = 4;
 
 /// A model in the store, as any other.
 #[derive(Debug)]
@@ -114,66 +120,64 @@ impl Mirror {
         mut known: Known,
         progress: &dyn EmbedProgress,
     ) -> Result<(Embedded, Option<EmbedError>), MirrorError> {
-        let head = self.head().await?;
-        let is_other = head.manifest().embeddings.as_ref().is_none_or(|now| now.id != embeddings.id);
-        let mut lacking = Vec::new();
-        for (index, entry) in head.segments().iter().enumerate() {
-            if is_other || lacks(entry) {
-                if !is_other {
-                    known.extend(held(&head, index).await?);
-                }
-                lacking.push(self.notes_of(&head, index, entry).await?);
-            }
-        }
-        let mut seen = HashSet::new();
-        let passages = lacking.iter().flat_map(|lacking| &lacking.notes).flat_map(|note| &note.passages);
-        let mut missing: Vec<(u64, &str)> = passages
-            .map(|passage| (passage.key(), passage.text.as_str()))
-            .filter(|(key, _)| !known.contains_key(key) && seen.insert(*key))
-            .collect();
-        // A text that costs money or time is not embedded twice: what earlier versions of a note have is looked for.
-        if !is_other && !embeddings.is_look_up() {
-            let wanted: HashSet<u64> = missing.iter().map(|(key, _)| *key).collect();
-            for index in 0..head.segments().len() {
-                known.extend(held_vectors::with_keys(&head, index, &wanted).await?);
-            }
-            missing.retain(|(key, _)| !known.contains_key(key));
-        }
-        progress.begin(missing.len() as u64);
         let mut done = Embedded::default();
-        let asked = ask(model, embeddings.dimensions, &missing, progress).await;
-        done.passages = asked.vectors.len() as u64;
-        known.extend(asked.vectors);
-        let failure = asked.failure;
-        // Another model takes over when it has all, the first one when it has something.
-        let has_something = || lacking.iter().flat_map(|lacking| &lacking.notes).any(|note| is_known(note, &known));
-        if is_other && failure.is_some() && (head.manifest().embeddings.is_some() || !has_something()) {
-            done.waiting = lacking.iter().map(|lacking| lacking.notes.len() as u64).sum();
-            return Ok((done, failure));
-        }
-        let mut vectors = BTreeMap::new();
-        for Lacking { segment, documents, notes } in lacking {
-            let mut writer = VectorWriter::new(embeddings.dimensions);
-            let mut notes = notes.into_iter().peekable();
-            for document in 0..documents {
-                let note = notes.next_if(|note| note.document == document);
-                let Some(note) = note else {
-                    // Only notes have passages.
-                    writer.push(Some(&[]));
-                    continue;
-                };
-                let vectors = of_passages(&note.passages, &known);
-                *(if vectors.is_some() { &mut done.notes } else { &mut done.waiting }) += 1;
-                writer.push(vectors.as_deref());
+        let mut began = None;
+        for left in (0..ROUNDS).rev() {
+            let head = self.head().await?;
+            let now = head.manifest().embeddings.as_ref().map(|now| now.id);
+            let began = *began.get_or_insert(now);
+            let is_other = now != Some(embeddings.id);
+            let lacking = self.lacking(&head, is_other, &mut known).await?;
+            let all: u64 = lacking.iter().map(|lacking| lacking.notes.len() as u64).sum();
+            if is_other && now != began {
+                done.waiting = all;
+                return Ok((done, Some(EmbedError::Superseded)));
             }
-            let built = writer.finish().map_err(|error| MirrorError::conflict(error.to_string()))?;
-            vectors.extend(built.map(|built| (segment, NewVectors::from(built))));
+            let mut missing = missing(&lacking, &known);
+            // A text that costs money or time is not embedded twice: what earlier versions of a note have is looked for.
+            if !is_other && !embeddings.is_look_up() {
+                let wanted: HashSet<u64> = missing.iter().map(|(key, _)| *key).collect();
+                for index in 0..head.segments().len() {
+                    known.extend(held_vectors::with_keys(&head, index, &wanted).await?);
+                }
+                missing.retain(|(key, _)| !known.contains_key(key));
+            }
+            progress.begin(missing.len() as u64);
+            let Asked { vectors: given, failure } = ask(model, embeddings.dimensions, &missing, progress).await;
+            done.passages += given.len() as u64;
+            known.extend(given);
+            // Another model takes over when it has all, the first one when it has something.
+            let has_something = || lacking.iter().flat_map(|lacking| &lacking.notes).any(|note| is_known(note, &known));
+            if is_other && failure.is_some() && (now.is_some() || !has_something()) {
+                done.waiting = all;
+                return Ok((done, failure));
+            }
+            let (vectors, counts) = with_vectors(lacking, &known, embeddings.dimensions)?;
+            let is_last = left == 0 || failure.is_some();
+            let change = Change { began, embeddings: Some(embeddings.clone()), vectors, is_last };
+            let fate = match self.commit(info, &change).await? {
+                Committed::New(after, fate) => {
+                    done.generation = Some(after.generation());
+                    let is_live = |id: SegmentId| after.segments().iter().any(|entry| entry.id == id);
+                    done.notes +=
+                        counts.iter().filter(|count| is_live(count.segment)).map(|count| count.notes).sum::<u64>();
+                    fate
+                }
+                Committed::Unchanged(_, fate) => fate,
+                Committed::Replayed { .. } => Fate::Whole,
+            };
+            done.waiting = counts.iter().map(|count| count.waiting).sum();
+            match fate {
+                Fate::Superseded => {
+                    done.waiting = all;
+                    return Ok((done, Some(EmbedError::Superseded)));
+                }
+                // What the merged segments lack is known by now.
+                Fate::Merged if !is_last => {}
+                Fate::Whole | Fate::Merged => return Ok((done, failure)),
+            }
         }
-        let change = Change { embeddings: Some(embeddings.clone()), vectors };
-        if let Committed::New(after, ()) = self.commit(info, &change).await? {
-            done.generation = Some(after.generation());
-        }
-        Ok((done, failure))
+        Ok((done, None))
     }
 
     /// Drops all vectors: nothing is embedded from now on.
@@ -181,7 +185,22 @@ impl Mirror {
     /// # Errors
     /// As [`commit`](Self::commit).
     pub async fn drop_vectors(&self, info: &CommitInfo) -> Result<(), MirrorError> {
-        self.commit(info, &Change { embeddings: None, vectors: BTreeMap::new() }).await.map(drop)
+        let began = self.head().await?.manifest().embeddings.as_ref().map(|now| now.id);
+        self.commit(info, &Change { began, embeddings: None, vectors: BTreeMap::new(), is_last: true }).await.map(drop)
+    }
+
+    /// The segments that lack vectors, of another model all; the vectors that they have are added to `known`.
+    async fn lacking(&self, head: &Snapshot, is_other: bool, known: &mut Known) -> Result<Vec<Lacking>, MirrorError> {
+        let mut found = Vec::new();
+        for (index, entry) in head.segments().iter().enumerate() {
+            if is_other || lacks(entry) {
+                if !is_other {
+                    known.extend(held(head, index).await?);
+                }
+                found.push(self.notes_of(head, index, entry).await?);
+            }
+        }
+        Ok(found)
     }
 
     async fn notes_of(&self, head: &Snapshot, index: usize, entry: &SegmentEntry) -> Result<Lacking, MirrorError> {
@@ -233,74 +252,56 @@ impl Snapshot {
     }
 }
 
+/// The passages without a known vector, each once, with their keys.
+fn missing<'l>(lacking: &'l [Lacking], known: &Known) -> Vec<(u64, &'l str)> {
+    let mut seen = HashSet::new();
+    let passages = lacking.iter().flat_map(|lacking| &lacking.notes).flat_map(|note| &note.passages);
+    passages
+        .map(|passage| (passage.key(), passage.text.as_str()))
+        .filter(|(key, _)| !known.contains_key(key) && seen.insert(*key))
+        .collect()
+}
+
+/// How many notes of a segment have their vectors, and how many wait.
+struct Count {
+    segment: SegmentId,
+    notes: u64,
+    waiting: u64,
+}
+
+/// The vectors of segments, as far as they are known.
+fn with_vectors(
+    lacking: Vec<Lacking>,
+    known: &Known,
+    dimensions: u32,
+) -> Result<(BTreeMap<SegmentId, NewVectors>, Vec<Count>), MirrorError> {
+    let mut vectors = BTreeMap::new();
+    let mut counts = Vec::with_capacity(lacking.len());
+    for Lacking { segment, documents, notes } in lacking {
+        let mut count = Count { segment, notes: 0, waiting: 0 };
+        let mut writer = VectorWriter::new(dimensions);
+        let mut notes = notes.into_iter().peekable();
+        for document in 0..documents {
+            let note = notes.next_if(|note| note.document == document);
+            let Some(note) = note else {
+                // Only notes have passages.
+                writer.push(Some(&[]));
+                continue;
+            };
+            let vectors = of_passages(&note.passages, known);
+            *(if vectors.is_some() { &mut count.notes } else { &mut count.waiting }) += 1;
+            writer.push(vectors.as_deref());
+        }
+        let built = writer.finish().map_err(|error| MirrorError::conflict(error.to_string()))?;
+        vectors.extend(built.map(|built| (segment, NewVectors::from(built))));
+        counts.push(count);
+    }
+    Ok((vectors, counts))
+}
+
 /// Whether a segment has live documents without vectors.
 pub(crate) fn lacks(entry: &SegmentEntry) -> bool {
     entry.deleted.count() < entry.layout.documents && entry.vectors.is_none_or(|vectors| vectors.layout.waiting > 0)
-}
-
-/// The vectors that a model gave, by key, and its error if it gives no more.
-#[derive(Default)]
-struct Asked {
-    vectors: Known,
-    failure: Option<EmbedError>,
-}
-
-/// Asks a model for all of these texts, each with its key. One that it refuses by itself is left out.
-async fn ask(
-    model: &dyn EmbeddingModel,
-    dimensions: u32,
-    missing: &[(u64, &str)],
-    progress: &dyn EmbedProgress,
-) -> Asked {
-    let texts: Vec<&str> = missing.iter().map(|(_, text)| *text).collect();
-    let mut asked = Asked::default();
-    let mut most = usize::MAX;
-    let mut refused = 0;
-    let mut at = 0;
-    while let (Some(rest), Some(keys)) = (texts.get(at..).filter(|rest| !rest.is_empty()), missing.get(at..)) {
-        let count = match model.takes(rest) {
-            Ok(count) => count.min(most).clamp(1, rest.len()),
-            Err(error) => {
-                asked.failure = Some(error);
-                break;
-            }
-        };
-        match embedded(model, rest.get(..count).unwrap_or(rest), dimensions).await {
-            Ok(vectors) => {
-                let kept = keys.iter().zip(vectors).map(|((key, _), vector)| {
-                    let (code, row) = stored(&vector);
-                    (*key, code, row)
-                });
-                let kept: Vec<_> = kept.collect();
-                progress.keep(&kept);
-                asked.vectors.extend(kept.into_iter().map(|(key, code, row)| (key, (code, row))));
-                (at, most, refused) = (at + count, usize::MAX, 0);
-            }
-            Err(EmbedError::TooLong(_)) if count > 1 => most = count / 2,
-            Err(EmbedError::TooLong(why)) if refused < MAX_REFUSED => {
-                tracing::warn!(why, "a passage is not embedded: its note waits");
-                (at, refused) = (at + 1, refused + 1);
-            }
-            Err(error) => {
-                asked.failure = Some(error);
-                break;
-            }
-        }
-    }
-    asked
-}
-
-/// Asks a model, and checks its answer.
-async fn embedded(model: &dyn EmbeddingModel, texts: &[&str], dimensions: u32) -> Result<Vec<Vector>, EmbedError> {
-    let vectors = model.embed(texts, Purpose::Passage).await?;
-    if vectors.len() != texts.len() {
-        let (sent, got) = (texts.len(), vectors.len());
-        return Err(EmbedError::Refused(format!("it gave {got} vectors for {sent} texts")));
-    }
-    match vectors.iter().map(|vector| vector.values().len()).find(|size| *size != dimensions as usize) {
-        Some(size) => Err(EmbedError::Refused(format!("its vectors have {size} dimensions instead of {dimensions}"))),
-        None => Ok(vectors),
-    }
 }
 
 fn stored(vector: &Vector) -> (Vec<u8>, Vec<u8>) {
@@ -354,35 +355,4 @@ async fn texts_of(
         table.cut(record.text, parts.get(range).unwrap_or_default().iter().map(AsRef::as_ref)).map_err(fault)
     };
     records.iter().zip(blocks).map(text).collect()
-}
-
-/// Vectors to commit.
-struct Change {
-    embeddings: Option<Embeddings>,
-    vectors: BTreeMap<SegmentId, NewVectors>,
-}
-
-impl ChangeSet for Change {
-    type Error = MirrorError;
-    type Outcome = ();
-
-    async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<()>, MirrorError> {
-        let Some(head) = head else { return Ok(Attempt::nothing(())) };
-        let now = head.manifest().embeddings.as_ref().map(|now| now.id);
-        let is_other = now != self.embeddings.as_ref().map(|embeddings| embeddings.id);
-        // Segments that were merged meanwhile carry what they had; the rest is done the next time.
-        let is_live = |id: &SegmentId| head.segments().iter().any(|entry| entry.id == *id);
-        let vectors: Vec<_> =
-            self.vectors.iter().filter(|(id, _)| is_live(id)).map(|(id, new)| (*id, new.clone())).collect();
-        if vectors.is_empty() && !is_other {
-            return Ok(Attempt::nothing(()));
-        }
-        let derived = Derived {
-            vectors,
-            embeddings: is_other.then(|| self.embeddings.clone()),
-            totals: head.manifest().totals,
-            ..Derived::default()
-        };
-        Ok(Attempt::changes(derived, ()))
-    }
 }

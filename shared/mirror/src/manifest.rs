@@ -64,7 +64,7 @@ pub struct Manifest {
     /// Whether a person has confirmed the commit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirmed: bool,
-    /// By path: the origin of each note that `caller` changed before, or moved.
+    /// By path: the origin of each note that callers changed before, or that `caller` moved.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub origins: BTreeMap<String, Origin>,
     /// The operation.
@@ -95,7 +95,7 @@ pub struct Manifest {
     pub segments: Vec<SegmentEntry>,
 }
 
-/// The version of a note before one caller's uninterrupted changes, or the last that a person confirmed.
+/// The version of a note before the changes of callers, or the last that a person confirmed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// Its path.

@@ -15,7 +15,15 @@ pub(crate) enum Fault {
         after: Option<Duration>,
         /// Whether the service may have counted the tokens.
         is_paid: bool,
+        /// Whether the texts may be the cause.
+        by_texts: bool,
+        /// Whether its time passed without an answer.
+        is_late: bool,
     },
+    /// Its vectors have other dimensions.
+    Dimensions(String),
+    /// Its answer to these texts has no vectors that can be compared.
+    NoVector(String),
     /// With fewer or shorter texts it may.
     TooLong(String),
     /// It will not.
@@ -27,7 +35,7 @@ impl From<Fault> for EmbedError {
         match fault {
             Fault::Busy { why, .. } => Self::Unavailable(why),
             Fault::TooLong(why) => Self::TooLong(why),
-            Fault::Refused(why) => Self::Refused(why),
+            Fault::Refused(why) | Fault::Dimensions(why) | Fault::NoVector(why) => Self::Refused(why),
         }
     }
 }

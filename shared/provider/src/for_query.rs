@@ -7,7 +7,8 @@ use std::time::Duration;
 use atlas_embeddings::{EmbedError, Purpose, Vector};
 
 use crate::fault::Fault;
-use crate::remote::Remote;
+use crate::protocol::Answered;
+use crate::remote::{Remote, unanswered};
 
 /// Questions whose vectors are kept. The next page of one needs the same vector, and services do not always give it twice.
 const KEPT: usize = 256;
@@ -50,13 +51,32 @@ impl QueryModel {
         if let Some((_, vector)) = kept().iter().find(|(known, _)| *known == question) {
             return Ok(vector.clone());
         }
-        let remote = self.remote.with_model(model, dimensions);
-        let answer = remote.ask(&[text], Purpose::Query, self.max_time).await?;
+        let answer = self.ask(model, dimensions, text).await?;
         let vector = answer.vectors.into_iter().next();
         let vector = vector.ok_or_else(|| Fault::Refused("it gave no vector".to_owned()))?;
         let mut kept = kept();
         kept.push_front((question, vector.clone()));
         kept.truncate(KEPT);
         Ok(vector)
+    }
+
+    /// Asks, in all within the deadline. The configuration says of its own model only whether that is asked for its dimensions: another one is
+    /// asked otherwise if they are not those of the notes.
+    async fn ask(&self, model: &str, dimensions: u32, text: &str) -> Result<Answered, Fault> {
+        let shape = self.remote.shape();
+        let is_own = shape.model == model;
+        let asks_dimensions = shape.asks_dimensions && is_own;
+        let asked = async {
+            let remote = self.remote.with_model(model, dimensions, asks_dimensions);
+            match remote.ask(&[text], Purpose::Query, self.max_time).await {
+                Err(Fault::Dimensions(_)) if !is_own || shape.dimensions != dimensions => {
+                    let remote = self.remote.with_model(model, dimensions, !asks_dimensions);
+                    remote.ask(&[text], Purpose::Query, self.max_time).await
+                }
+                answer => answer,
+            }
+        };
+        let asked = tokio::time::timeout(self.max_time, asked).await;
+        asked.unwrap_or_else(|_| Err(unanswered(atlas_outbound::Error::TimedOut)))
     }
 }

@@ -13,12 +13,17 @@ use crate::remote::Remote;
 
 /// Most requests for the same texts, and the wait after the first, which doubles.
 const TRIES: u32 = 5;
+/// Most of those that come to nothing because the time of a request passes; and as many in all.
+const LATE_TRIES: u32 = 2;
+const ALL_LATE: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(500);
 /// Longest wait that a service may ask for, and that all waits may take together.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 const ALL_WAITS: Duration = Duration::from_secs(180);
 /// How often a text that is refused is halved.
 const HALVINGS: u32 = 3;
+/// Bytes of the shortest text that is halved.
+const SHORTEST: usize = 64;
 /// Bytes that a token has at least in prose: by this texts are shortened. For money each byte counts as a token, which none has less than.
 const TOKEN_BYTES: usize = 3;
 /// Tokens that a service may add to a text.
@@ -49,13 +54,18 @@ struct State {
     left: u64,
     /// Time that may still be waited.
     patience: Duration,
+    /// Requests that may still be without an answer in time.
+    late: u32,
+    /// The number of texts for which it failed in all tries. Until it has answered for as many, fewer are asked for once: some of them may be
+    /// the cause, and are looked for.
+    doubted: Option<usize>,
 }
 
 impl SyncModel {
     /// The model `remote`, within `spending`.
     #[must_use]
     pub const fn new(remote: Remote, spending: Spending) -> Self {
-        let state = State { left: spending.max_tokens, patience: ALL_WAITS };
+        let state = State { left: spending.max_tokens, patience: ALL_WAITS, late: ALL_LATE, doubted: None };
         Self { remote, spending, state: Mutex::new(state) }
     }
 
@@ -89,22 +99,53 @@ impl SyncModel {
             if most > self.state().left {
                 return Err(self.limit(most));
             }
-            let (why, after, is_paid) = match self.remote.ask(texts, purpose, self.spending.max_time).await {
-                Ok(answer) => {
-                    self.pay(answer.tokens.unwrap_or(most));
-                    return Ok(answer.vectors);
-                }
-                Err(Fault::Busy { why, after, is_paid }) => (why, after, is_paid),
-                Err(fault) => return Err(fault.into()),
-            };
+            let (why, after, is_paid, by_texts, is_late) =
+                match self.remote.ask(texts, purpose, self.spending.max_time).await {
+                    Ok(answer) => {
+                        self.pay(answer.tokens.unwrap_or(most));
+                        let mut state = self.state();
+                        state.doubted = state.doubted.filter(|doubted| texts.len() < *doubted);
+                        return Ok(answer.vectors);
+                    }
+                    Err(Fault::Busy { why, after, is_paid, by_texts, is_late }) => {
+                        (why, after, is_paid, by_texts, is_late)
+                    }
+                    Err(Fault::NoVector(why)) => {
+                        // It may have counted them, and the answer would not be another one.
+                        self.pay(most);
+                        self.doubt(texts);
+                        return Err(EmbedError::Failed(why));
+                    }
+                    Err(fault) => return Err(fault.into()),
+                };
             if is_paid {
                 self.pay(most);
             }
+            if is_late && !self.waits_again() {
+                return Err(EmbedError::Unavailable(format!("{why}, {ALL_LATE} times in all")));
+            }
             let wait = after.unwrap_or(pause);
-            if tried == TRIES {
-                return Err(EmbedError::Unavailable(format!("{why}, {TRIES} times")));
+            let is_doubted = by_texts && self.state().doubted.is_some();
+            let most_tries = if is_doubted {
+                1
+            } else if is_late {
+                LATE_TRIES
+            } else {
+                TRIES
+            };
+            if tried >= most_tries {
+                let why = if tried == 1 { why } else { format!("{why}, {tried} times") };
+                if by_texts {
+                    self.doubt(texts);
+                    return Err(EmbedError::Failed(why));
+                }
+                return Err(EmbedError::Unavailable(why));
             }
             if wait > LONGEST_WAIT || !self.wait(wait) {
+                if by_texts && after.is_none() {
+                    self.doubt(texts);
+                    return Err(EmbedError::Failed(why));
+                }
                 let seconds = wait.as_secs_f32().ceil();
                 return Err(EmbedError::Unavailable(format!("{why}, and may answer in {seconds} seconds")));
             }
@@ -113,6 +154,19 @@ impl SyncModel {
             pause *= 2;
         }
         Err(EmbedError::Unavailable("it was asked too often".to_owned()))
+    }
+
+    /// From now on some of these texts may be why it fails.
+    fn doubt(&self, texts: &[&str]) {
+        let mut state = self.state();
+        state.doubted = Some(state.doubted.unwrap_or_default().max(texts.len()));
+    }
+
+    /// Whether one more request may be without an answer in time.
+    fn waits_again(&self) -> bool {
+        let mut state = self.state();
+        state.late = state.late.saturating_sub(1);
+        state.late > 0
     }
 
     fn pay(&self, tokens: u64) {
@@ -155,7 +209,7 @@ impl EmbeddingModel for SyncModel {
         for _ in 0..HALVINGS {
             match (self.ask(&texts, purpose).await, texts.as_mut_slice()) {
                 // Its tokens may be shorter than those of prose.
-                (Err(EmbedError::TooLong(_)), [text]) => *text = cut(text, text.len() / 2),
+                (Err(EmbedError::TooLong(_)), [text]) if text.len() >= SHORTEST => *text = cut(text, text.len() / 2),
                 (answer, _) => return answer,
             }
         }

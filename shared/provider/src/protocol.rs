@@ -4,6 +4,8 @@ use atlas_embeddings::{Purpose, Vector};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::fault::Fault;
+
 /// The interface of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
@@ -13,23 +15,31 @@ pub enum Protocol {
     Ollama,
 }
 
-/// What texts begin with for a model that was trained so: a part of its name, and what a question and a note begin with.
-const BEGINNINGS: [(&str, &str, &str); 5] = [
-    ("nomic-embed-text", "search_query: ", "search_document: "),
-    ("e5-", "query: ", "passage: "),
-    ("mxbai-embed-large", "Represent this sentence for searching relevant passages: ", ""),
-    ("snowflake-arctic-embed", "Represent this sentence for searching relevant passages: ", ""),
-    ("embeddinggemma", "task: search result | query: ", "title: none | text: "),
+/// What texts begin with for a model that was trained so: two parts of its name, and what a question and a note begin with. The first counts.
+const BEGINNINGS: [(&str, &str, &str, &str); 8] = [
+    ("nomic-embed-text", "", "search_query: ", "search_document: "),
+    (
+        "e5-",
+        "-instruct",
+        "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: ",
+        "",
+    ),
+    ("e5-", "", "query: ", "passage: "),
+    ("mxbai-embed-large", "", "Represent this sentence for searching relevant passages: ", ""),
+    ("snowflake-arctic-embed2", "", "query: ", ""),
+    ("snowflake-arctic-embed", "-v2", "query: ", ""),
+    ("snowflake-arctic-embed", "", "Represent this sentence for searching relevant passages: ", ""),
+    ("embeddinggemma", "", "task: search result | query: ", "title: none | text: "),
 ];
 
 /// Most bytes that a text begins with.
-pub(crate) const MAX_BEGINNING: usize = 64;
+pub(crate) const MAX_BEGINNING: usize = 96;
 
 /// What a text of this purpose begins with, for the model called so.
 #[must_use]
 pub fn beginning(model: &str, purpose: Purpose) -> &'static str {
-    let found = BEGINNINGS.iter().find(|(name, ..)| model.contains(name));
-    found.map_or("", |(_, query, passage)| if purpose == Purpose::Query { query } else { passage })
+    let found = BEGINNINGS.iter().find(|(name, kind, ..)| model.contains(name) && model.contains(kind));
+    found.map_or("", |(_, _, query, passage)| if purpose == Purpose::Query { query } else { passage })
 }
 
 /// An answer.
@@ -97,17 +107,18 @@ impl Protocol {
         body.to_string().into_bytes()
     }
 
-    /// The vectors in the answer to a request of `count` texts, in the order of these; the error is the reason why it is of no use.
-    pub(crate) fn read(self, body: &[u8], count: usize, dimensions: u32) -> Result<Answered, String> {
+    /// The vectors in the answer to a request of `count` texts, in the order of these; or why it is of no use.
+    pub(crate) fn read(self, body: &[u8], count: usize, dimensions: u32) -> Result<Answered, Fault> {
         let unread = |error: serde_json::Error| {
             let what = if error.is_data() { "has not the form that was expected" } else { "is no JSON" };
-            format!("its answer {what}, at column {} of line {}", error.column(), error.line())
+            // Services write NaN, or null, for what one text made them compute.
+            Fault::NoVector(format!("its answer {what}, at column {} of line {}", error.column(), error.line()))
         };
         let (numbers, tokens) = match self {
             Self::OpenAi => {
                 let answer: OpenAiAnswer = serde_json::from_slice(body).map_err(unread)?;
                 let usage = answer.usage.and_then(|usage| usage.total_tokens.or(usage.prompt_tokens));
-                (in_order(answer.data, count)?, usage)
+                (in_order(answer.data, count).map_err(Fault::Refused)?, usage)
             }
             Self::Ollama => {
                 let answer: OllamaAnswer = serde_json::from_slice(body).map_err(unread)?;
@@ -115,7 +126,7 @@ impl Protocol {
             }
         };
         if numbers.len() != count {
-            return Err(format!("it gave {} vectors for {count} texts", numbers.len()));
+            return Err(Fault::Refused(format!("it gave {} vectors for {count} texts", numbers.len())));
         }
         let vectors = numbers.into_iter().map(|numbers| vector(numbers, dimensions)).collect::<Result<_, _>>()?;
         Ok(Answered { vectors, tokens })
@@ -137,14 +148,15 @@ fn in_order(data: Vec<OpenAiVector>, count: usize) -> Result<Vec<Vec<f32>>, Stri
     Ok(found.into_iter().flatten().collect())
 }
 
-fn vector(numbers: Vec<f32>, dimensions: u32) -> Result<Vector, String> {
+fn vector(numbers: Vec<f32>, dimensions: u32) -> Result<Vector, Fault> {
     if numbers.len() != dimensions as usize {
-        return Err(format!("its vectors have {} dimensions instead of {dimensions}", numbers.len()));
+        let why = format!("its vectors have {} dimensions instead of {dimensions}", numbers.len());
+        return Err(Fault::Dimensions(why));
     }
     match Vector::normalised(numbers) {
         Some(vector) if !vector.is_zero() => Ok(vector),
-        Some(_) => Err("it gave a vector of zeros".to_owned()),
-        None => Err("a number in its vectors is infinite or none".to_owned()),
+        Some(_) => Err(Fault::NoVector("it gave a vector of zeros".to_owned())),
+        None => Err(Fault::NoVector("a number in its vectors is infinite or none".to_owned())),
     }
 }
 
@@ -155,7 +167,11 @@ mod tests {
 
     fn read(body: &str, count: usize) -> Result<Vec<Vec<f32>>, String> {
         let read = Protocol::OpenAi.read(body.as_bytes(), count, 2);
-        read.map(|answer| answer.vectors.iter().map(|vector| vector.values().to_vec()).collect())
+        read.map(|answer| answer.vectors.iter().map(|vector| vector.values().to_vec()).collect()).map_err(said)
+    }
+
+    fn said(fault: Fault) -> String {
+        atlas_embeddings::EmbedError::from(fault).to_string()
     }
 
     #[test]
@@ -187,7 +203,7 @@ mod tests {
         let read = |body: &str| Protocol::Ollama.read(body.as_bytes(), 2, 2);
         let answer = read(r#"{"model": "m", "embeddings": [[1, 0], [0, 1]], "prompt_eval_count": 4}"#).unwrap();
         assert_eq!((answer.vectors[1].values(), answer.tokens), (&[0.0, 1.0][..], Some(4)));
-        assert!(read(r#"{"embeddings": [[1, 0]]}"#).unwrap_err().contains("1 vectors for 2 texts"));
+        assert!(said(read(r#"{"embeddings": [[1, 0]]}"#).unwrap_err()).contains("1 vectors for 2 texts"));
         assert!(read(r#"{"error": "no"}"#).is_err());
     }
 
@@ -196,7 +212,19 @@ mod tests {
         assert_eq!(beginning("nomic-embed-text:v1.5", Purpose::Query), "search_query: ");
         assert_eq!(beginning("intfloat/multilingual-e5-small", Purpose::Passage), "passage: ");
         assert_eq!(beginning("text-embedding-3-small", Purpose::Query), "");
-        assert!(BEGINNINGS.iter().all(|(_, query, passage)| query.len().max(passage.len()) <= MAX_BEGINNING));
+        for model in ["snowflake-arctic-embed2:568m", "Snowflake/snowflake-arctic-embed-l-v2.0"] {
+            assert_eq!(
+                (beginning(model, Purpose::Query), beginning(model, Purpose::Passage)),
+                ("query: ", ""),
+                "{model}"
+            );
+        }
+        assert!(beginning("snowflake-arctic-embed-m-v1.5", Purpose::Query).starts_with("Represent"));
+        for model in ["intfloat/multilingual-e5-large-instruct", "e5-mistral-7b-instruct"] {
+            assert!(beginning(model, Purpose::Query).starts_with("Instruct: "), "{model}");
+            assert_eq!(beginning(model, Purpose::Passage), "", "{model}");
+        }
+        assert!(BEGINNINGS.iter().all(|(_, _, query, passage)| query.len().max(passage.len()) <= MAX_BEGINNING));
     }
 
     proptest! {

@@ -63,9 +63,9 @@ impl Remote {
         &self.shape
     }
 
-    /// The same with the model that is called so, which the service has too.
-    pub(crate) fn with_model(&self, model: &str, dimensions: u32) -> Self {
-        let shape = Shape { model: model.to_owned(), dimensions, ..self.shape.clone() };
+    /// The same with the model that is called so, which the service has too, and whether that is asked for its dimensions.
+    pub(crate) fn with_model(&self, model: &str, dimensions: u32, asks_dimensions: bool) -> Self {
+        let shape = Shape { model: model.to_owned(), dimensions, asks_dimensions, ..self.shape.clone() };
         Self { shape, ..self.clone() }
     }
 
@@ -81,7 +81,7 @@ impl Remote {
         if answer.status.as_u16() != 200 {
             return Err(self.refused(&answer));
         }
-        self.protocol.read(&answer.body, texts.len(), *dimensions).map_err(Fault::Refused)
+        self.protocol.read(&answer.body, texts.len(), *dimensions)
     }
 
     /// The meaning of an answer that has no vectors.
@@ -99,7 +99,8 @@ impl Remote {
             }
             408 | 429 | 500..=599 => {
                 let after = retry_after::of(&answer.headers, SystemTime::now());
-                Fault::Busy { why: format!("it answers with status {status}"), after, is_paid: false }
+                let why = format!("it answers with status {status}");
+                Fault::Busy { why, after, is_paid: false, by_texts: status >= 500, is_late: false }
             }
             _ => Fault::Refused(format!("it answers with status {status}")),
         }
@@ -107,11 +108,17 @@ impl Remote {
 }
 
 /// The meaning of no answer.
-fn unanswered(error: atlas_outbound::Error) -> Fault {
+pub(crate) fn unanswered(error: atlas_outbound::Error) -> Fault {
     use atlas_outbound::Error::{Broken, Certificate, Refused, TimedOut, Tls, TooLarge, Unreachable};
     let why = error.to_string();
     match error {
-        Unreachable | TimedOut | Broken => Fault::Busy { why, after: None, is_paid: error.may_have_happened() },
+        Unreachable | TimedOut | Broken => Fault::Busy {
+            why,
+            after: None,
+            is_paid: error.may_have_happened(),
+            by_texts: error != Unreachable,
+            is_late: error == TimedOut,
+        },
         Refused(_) | Certificate(_) | Tls | TooLarge(_) => Fault::Refused(why),
     }
 }

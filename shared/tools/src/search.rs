@@ -8,7 +8,7 @@
 //!   index has of them; `language`: which words have one stem; `snippet`: what is shown of a note; `sieve`: which words of its text are looked up
 //! - `meaning`: the vector of a query; `nearest`: the passages near it, by `clustered` where all are too many, and `near`, what comes into question; `fused`: notes by words and meaning; `chunks`: passages as results
 //! - `surroundings`: the lines beside one, and its page
-//! - `filter`: which paths are looked at
+//! - `filter`: which paths are looked at; `listing`: what all of these have in common
 //! - [`search_text`], by `relevance`, [`search_regex`], by `lines`; [`search_jsonlogic`]; [`search_vault`], which chooses among them: as obsidian-tc has them; [`search_semantic`], and [`find_similar`] notes
 
 mod anchors;
@@ -24,6 +24,7 @@ pub mod find_similar;
 mod fused;
 mod language;
 mod lines;
+mod listing;
 pub(crate) mod lists;
 mod matching;
 pub(crate) mod meaning;
@@ -53,10 +54,9 @@ mod surroundings;
 
 use std::ops::Range;
 
-use atlas_ops::arguments::{Bounded, Exact, Given, Root, Text};
-use atlas_ops::atlas::Limits;
+use atlas_ops::arguments::{Bounded, Exact, Given, Text};
 use atlas_ops::error::{Error, Reason};
-use atlas_ops::operation::{Answer, Context, Deadline, Info, Operation, Scope};
+use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::cursor;
 use atlas_ops::read::excerpt::cut_at;
 use schemars::JsonSchema;
@@ -64,6 +64,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::search::expression::Expression;
 use crate::search::filter::Filter;
+use crate::search::listing::Listing;
 use crate::search::meaning::Asked;
 use crate::search::pattern::Pattern;
 use crate::search::plan::Plan;
@@ -150,7 +151,7 @@ pub struct Output {
     /// Notes that cannot be found by meaning yet: the next sync embeds them.
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting: Option<u64>,
-    /// Why meaning did not count, if it was asked for; and the words that did not count.
+    /// Why meaning did not count, if it was to; and the words that did not count.
     #[serde(skip_serializing_if = "Option::is_none")]
     notice: Option<String>,
     /// How the index was used, if requested.
@@ -277,41 +278,7 @@ pub struct Explained {
     bytes: u64,
 }
 
-/// The common parts of listings.
-pub(crate) struct Listing<'a> {
-    filter: Option<Filter>,
-    limit: usize,
-    explain: bool,
-    /// A hash of the listing's arguments.
-    of: u32,
-    limits: &'a Limits,
-    deadline: Deadline,
-}
-
-impl<'a> Listing<'a> {
-    /// A listing of `limit` items in a folder, whose arguments have the hash `of`.
-    fn in_root(context: &Context<'_>, root: Root, limit: usize, of: u32, limits: &'a Limits) -> Self {
-        let deadline = context.deadline(limits.max_scan_time);
-        Self { filter: Some(Filter::Root(root)), limit, explain: false, of, limits, deadline }
-    }
-
-    /// The limit that `bytes` bytes read exceed, if any.
-    fn reached(&self, bytes: u64) -> Option<&'static str> {
-        if bytes >= self.limits.max_scanned_bytes {
-            Some(TOO_MUCH)
-        } else {
-            self.deadline.has_passed().then_some(TOO_LONG)
-        }
-    }
-}
-
 const DEFAULT_LINES: usize = 50;
-
-const TOO_MUCH: &str =
-    "there is more text than one call searches: continue with the cursor, or narrow the paths or the query";
-const TOO_LARGE: &str = "the answer is full: continue with the cursor";
-const TOO_LONG: &str =
-    "the time limit of one call was reached: continue with the cursor, or narrow the paths or the query";
 
 impl Operation for Search {
     const INFO: Info = Info {
@@ -337,7 +304,6 @@ impl Operation for Search {
             explain: arguments.explain,
             of,
             limits,
-            deadline: context.deadline(limits.max_scan_time),
         };
         let query = arguments.query.as_str();
         if is_text {
@@ -348,13 +314,7 @@ impl Operation for Search {
             let request = ranking::Request { context, expression, listing, meaning, asks_for_meaning };
             let cursor = arguments.cursor_of(|cursor: &ranking::Cursor| cursor.of == of)?;
             let generation = cursor.as_ref().map(|cursor| cursor.generation);
-            let mut answer =
-                cursor::read(context, generation, |view| ranking::page(view, &request, cursor.as_ref())).await?;
-            // A caller that did not ask for meaning needs no word that there is none.
-            if !asks_for_meaning && answer.value.mode_used == Some("text") {
-                answer.value.mode_used = None;
-            }
-            return Ok(answer);
+            return cursor::read(context, generation, |view| ranking::page(view, &request, cursor.as_ref())).await;
         }
         let is_literal = mode == Mode::Literal;
         let pattern = Pattern::new(query, is_literal, arguments.case.unwrap_or_default())?;
@@ -364,6 +324,7 @@ impl Operation for Search {
             context_lines: arguments.context_lines.map_or(0, Bounded::get),
             has_places: false,
             most_of_file: None,
+            deadline: context.deadline(limits.max_scan_time),
             listing,
         };
         let cursor = arguments.cursor_of(|cursor: &request::Cursor| cursor.of == of)?;

@@ -15,6 +15,7 @@ use crate::support::deployment::{Client, settings};
 use crate::support::models;
 use crate::support::note_calls::create;
 use crate::support::programs::{Place, json_of, until};
+use crate::support::tools::Tools;
 
 const DIMENSIONS: usize = 16;
 const LONG: Duration = Duration::from_secs(3600);
@@ -352,4 +353,57 @@ async fn damaged_vectors_leave_words_and_are_made_anew() {
         let found = search(&self::client(&place, "{}").await, "haven", "hybrid").await;
         assert_eq!((&found["results"][0]["path"], &found["mode_used"]), (&json!("Harbour.md"), &json!("hybrid")));
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_service_takes_no_time_from_the_texts() {
+    let (service, vault, place) = (Embeddings::start().await, vault(), Place::new());
+    let config = service.config("openai", json!({ "queryTimeoutMs": 2_000 }));
+    sync(&place, vault.root(), &config);
+    let query = "harbour backup bakery storm captain";
+    let client = client(&place, &config).await;
+    for (seconds, used) in [(1.5, "hybrid"), (3.0, "text")] {
+        let late = Duration::from_secs_f64(seconds);
+        service.becomes(move |_| {
+            std::thread::sleep(late.min(Duration::from_millis(1_500)));
+            (late > Duration::from_secs(2)).then_some(Reply::Silence(late))
+        });
+        // Another question each time: vectors of questions are kept.
+        let asked = json!({ "query": format!("{query} {seconds}"), "limit": 5 });
+        let answer = client.post("/search", asked.clone()).await.ok();
+        assert_eq!(answer["results"].as_array().unwrap().len(), 5, "{seconds}: {answer}");
+        assert_eq!((answer.get("partial"), &answer["mode_used"]), (None, &json!(used)), "{answer}");
+        assert_eq!(answer.get("notice").is_some(), seconds > 2.0, "who did not ask for meaning is told of the failure");
+        let answer = Tools::of(&client).good("search_vault", asked).await;
+        assert_eq!(answer["items"].as_array().unwrap().len(), 5, "{seconds}: {answer}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_without_words_asks_no_model() {
+    let (service, place) = (Embeddings::start().await, Place::new());
+    let vault = vault().note("Log.md", "The tide. #sea\n");
+    let config = service.config("openai", json!({}));
+    sync(&place, vault.root(), &config);
+    let asked = service.stand_in.asked().len();
+    let client = client(&place, &config).await;
+    let found = search(&client, "tag:sea", "hybrid").await;
+    assert_eq!((&found["results"][0]["path"], &found["mode_used"]), (&json!("Log.md"), &json!("text")), "{found}");
+    let refused = client.post("/search", json!({ "query": "tag:sea", "mode": "semantic" })).await;
+    let (_, reason, message) = refused.error(400);
+    assert!(reason == "query_invalid" && message.contains("no words whose meaning"), "{message}");
+    assert_eq!(service.stand_in.asked().len(), asked);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_at_which_the_service_fails_holds_up_no_other() {
+    let (service, vault, place) = (Embeddings::start().await, vault(), Place::new());
+    let failure = b"HTTP/1.1 500 So\r\nretry-after: 0\r\ncontent-length: 0\r\n\r\n";
+    service.becomes(|asked| asked.json()["input"].to_string().contains("Bread").then(|| Reply::Raw(failure.to_vec())));
+    let config = service.config("openai", json!({}));
+    let synced = sync(&place, vault.root(), &config);
+    assert_eq!((&synced["embedded"], &synced["embedding_waiting"]), (&json!(4), &json!(1)), "{synced}");
+    assert_eq!(synced.get("embedding_failure"), None);
+    service.becomes(|_| None);
+    assert_eq!(sync(&place, vault.root(), &config).get("embedding_waiting"), None);
 }

@@ -5,8 +5,10 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 use atlas_embeddings::{EmbedError, EmbeddingModel, Purpose, Vector};
+use atlas_mirror::embedding::StoreModel;
 use atlas_mirror::{Embeddings, Hash, Mirror};
 use atlas_testkit::VaultBuilder;
+use atlas_testkit::notes::{Put, by};
 use serde_json::{Value, json};
 
 use crate::support::models;
@@ -134,7 +136,12 @@ async fn passages_are_found_with_their_texts() {
         world.ok("search_semantic", json!({ "query": "mooring", "min_score": 0.6, "return_content": false })).await;
     assert_eq!((paths(&some, "items"), some["items"][0].get("content")), (vec!["Harbour.md".to_owned()], None));
     assert_eq!(world.ok("search_semantic", json!({ "query": "mooring", "root": "log" })).await["items"], json!([]));
-    assert_eq!(world.ok("search_semantic", json!({ "query": "xyzzy" })).await["items"], json!([]), "no known word");
+    for (tool, field) in [("search_semantic", "items"), ("vault_graph_search", "results")] {
+        let unknown = world.ok(tool, json!({ "query": "xyzzy" })).await;
+        assert!(unknown[field] == json!([]) && unknown["notice"].as_str().unwrap().contains("no word"), "{unknown}");
+    }
+    let unknown = world.ok("search", json!({ "query": "xyzzy", "mode": "semantic" })).await;
+    assert!(unknown["notice"].as_str().unwrap().contains("no word"), "{unknown}");
     assert_eq!(world.refused("search_semantic", json!({ "query": "x", "min_score": 2 })).await, "invalid_input");
     let similar = world.ok("find_similar", json!({ "path": "Weather.md", "limit": 1 })).await;
     assert_eq!(similar["items"].as_array().unwrap().len(), 1, "{similar}");
@@ -329,4 +336,67 @@ async fn links_are_suggested_to_notes_of_the_same_meaning() {
     let first = &of_harbour["suggestions"][0];
     assert!(first["score"] == 10 && first["similarity"].as_f64().unwrap() > 0.5, "{of_harbour}");
     assert!(!paths(&suggested("Port.md").await, "suggestions").contains(&"Jetty.md".to_owned()), "it links there");
+}
+
+#[tokio::test]
+async fn of_a_long_note_as_many_passages_are_found_as_are_asked_for() {
+    let section = |n: usize| format!("# Part {n}\n\n{}\n\n", format!("The harbour has quay {n}. ").repeat(40));
+    let long: String = (0..12).map(section).collect();
+    let world = World::open(&[("Long.md", long.as_str()), ("Bread.md", "The bakery has an oven.\n")]).await;
+    models::add(mirror(&world), 1).await;
+    let found = world.ok("search_semantic", json!({ "query": "haven", "k": 10 })).await;
+    assert_eq!(paths(&found, "items"), vec!["Long.md"; 10], "{found}");
+    let seeds = world.ok("vault_graph_search", json!({ "query": "haven" })).await;
+    assert!(seeds["results"].as_array().unwrap().len() > 10, "{seeds}");
+}
+
+/// A model while whose answer somebody adds another one, or removes all.
+#[derive(Debug)]
+struct Meanwhile(StoreModel, Mirror, Mutex<Option<Option<Embeddings>>>);
+
+#[async_trait]
+impl EmbeddingModel for Meanwhile {
+    fn takes(&self, texts: &[&str]) -> Result<usize, EmbedError> {
+        self.0.takes(texts)
+    }
+
+    async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vector>, EmbedError> {
+        let chosen = self.2.lock().unwrap().take();
+        match chosen {
+            Some(None) => models::embedder().drop_vectors(&self.1).await.unwrap(),
+            Some(Some(other)) => {
+                let runs = StoreModel::new(self.1.clone(), other.clone());
+                models::embedder().embed(&self.1, &other, &runs, &()).await.unwrap();
+            }
+            None => {}
+        }
+        self.0.embed(texts, purpose).await
+    }
+}
+
+#[tokio::test]
+async fn the_choice_of_another_model_outlives_an_embedding_that_began_before() {
+    // The notes lack vectors of the first model, or all change to the second; meanwhile the third is added, or all are removed.
+    for (own, seed) in [(1, 3), (2, 3), (1, 0), (2, 0)] {
+        let world = world().await;
+        let mirror = mirror(&world);
+        mirror.commit(&by("agent"), &Put::note("New.md", "The port has a berth.\n")).await.unwrap();
+        let info =
+            mirror.add_model(&format!("words-{own}"), &models::model(own), models::embedder().time).await.unwrap();
+        let embeddings = info.embeddings();
+        let runs = StoreModel::new(mirror.clone(), embeddings.clone());
+        let other = match seed {
+            0 => None,
+            _ => Some(
+                mirror.add_model("words-3", &models::model(seed), models::embedder().time).await.unwrap().embeddings(),
+            ),
+        };
+        let model = Meanwhile(runs, mirror.clone(), Mutex::new(Some(other)));
+        let (embedded, failure) = models::embedder().embed(mirror, &embeddings, &model, &()).await.unwrap();
+        assert_eq!((failure, embedded.generation), (Some(EmbedError::Superseded), None), "{own} {seed}");
+        let head = mirror.head().await.unwrap();
+        let chosen = head.manifest().embeddings.as_ref().map(|embeddings| embeddings.model.as_str());
+        assert_eq!(chosen, (seed > 0).then_some("words-3"), "{own} {seed}");
+        assert!(!head.waits_for_vectors(), "no note has lost its vectors");
+    }
 }

@@ -16,9 +16,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::search::chunks::{chunk_id, contents};
-use crate::search::meaning::{embed, model};
-use crate::search::near::Near;
-use crate::search::nearest::{nearest, nearest_of, waiting};
+use crate::search::meaning::{UNKNOWN, embed, model};
+use crate::search::near::{Near, ROWS};
+use crate::search::nearest::{nearest_of, nearest_rows, waiting};
 use crate::search::search_semantic::rounded;
 
 /// Passages that are found directly.
@@ -60,6 +60,9 @@ pub struct Output {
     /// Notes that cannot be found so yet: the next sync embeds them.
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting: Option<u64>,
+    /// Why nothing was found, if the model does not know the question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notice: Option<&'static str>,
 }
 
 /// A passage.
@@ -129,8 +132,7 @@ async fn find(context: &Context<'_>, view: View, query: &str, most: usize) -> Re
     let graph = Graph::fetch_wanting(context, view, &[], want);
     let (graph, vector) = try_join(graph, embed(context, &embeddings, query)).await?;
     let index = graph.index();
-    let mut seeds = nearest(index, &vector, &[], |_| Ok(true)).await?;
-    seeds.truncate(SEEDS);
+    let seeds = seeds_of(nearest_rows(index, &vector, SEEDS, &[], |_| Ok(true)).await?);
     let reached = reached(context, &graph, &seeds)?;
     let expansion = expansion(&graph, &vector, &reached).await?;
     let mut all: Vec<(f32, Near, Option<Reached>)> = seeds.iter().map(|near| (near.similarity, *near, None)).collect();
@@ -169,7 +171,21 @@ async fn find(context: &Context<'_>, view: View, query: &str, most: usize) -> Re
     results.truncate(fitting(&results, context.limits.max_response_bytes));
     let waiting = Some(waiting(index)?).filter(|waiting| *waiting > 0);
     let vault = context.vault.mirror.vault().to_string();
-    Ok(Output { vault, query: query.to_owned(), results, waiting })
+    let notice = vector.is_zero().then_some(UNKNOWN);
+    Ok(Output { vault, query: query.to_owned(), results, waiting, notice })
+}
+
+/// The passages from whose notes links are followed: some of each note, so that links lead from several, and more only where these are few.
+fn seeds_of(found: Vec<Near>) -> Vec<Near> {
+    let mut counts: HashMap<DocumentRef, usize> = HashMap::new();
+    let (mut seeds, further): (Vec<Near>, Vec<Near>) = found.into_iter().partition(|near| {
+        let count = counts.entry(near.document).or_default();
+        *count += 1;
+        *count <= ROWS
+    });
+    seeds.extend(further);
+    seeds.truncate(SEEDS);
+    seeds
 }
 
 /// The notes that links lead to from those of `seeds`, by the fewest links, from the best seed first. The caller sees all of them, and all

@@ -33,6 +33,7 @@ pub(super) async fn nearest(
     index: &Index,
     clusters: &Clusters<'_>,
     query: &Vector,
+    most_rows: usize,
     also: &[DocumentRef],
     takes: &impl Fn(DocumentRef) -> Result<bool, Error>,
 ) -> Result<Option<Vec<Near>>, Error> {
@@ -42,7 +43,7 @@ pub(super) async fn nearest(
     if clusters.layout.dimensions as usize != dimensions {
         return Ok(Some(Vec::new()));
     }
-    let scanned = candidates(index, query, |code| estimate.distance(code), also, takes)?;
+    let scanned = candidates(index, query, |code| estimate.distance(code), most_rows, also, takes)?;
     let mut found: HashMap<DocumentRef, Option<Candidate>> =
         scanned.into_iter().map(|candidate| (candidate.document, Some(candidate))).collect();
     let segments = segments(index);
@@ -80,11 +81,8 @@ pub(super) async fn nearest(
                     }
                 };
                 if let Some(candidate) = candidate {
-                    candidate.add(Place {
-                        distance: estimate.distance(code),
-                        row: row.row,
-                        lines: (row.line, row.lines),
-                    });
+                    let (distance, lines) = (estimate.distance(code), (row.line, row.lines));
+                    candidate.add(Place { distance, row: row.row, lines }, most_rows);
                 }
             }
         }
@@ -98,20 +96,28 @@ pub(super) async fn nearest(
     let mut rows = Rows::default();
     let passages = passages.unwrap_or_default();
     let whole: HashSet<DocumentRef> = passages.iter().map(|(document, _)| *document).collect();
-    for (at, Candidate { document, rows: places }) in candidates.iter().enumerate() {
+    let firsts = candidates.iter().enumerate().flat_map(|(at, candidate)| {
+        candidate.rows.iter().take(ROWS).map(move |place| (at, candidate.document, *place))
+    });
+    // Further passages of the nearest notes take the room that is left, the nearest first.
+    let mut further: Vec<(usize, DocumentRef, Place)> = Vec::new();
+    for (at, candidate) in candidates.iter().enumerate().take(POOL) {
+        further.extend(candidate.rows.iter().skip(ROWS).map(|place| (at, candidate.document, *place)));
+    }
+    further.sort_by_key(|(at, _, place)| (place.distance, *at, place.row));
+    further.truncate(POOL * ROWS);
+    for (at, document, place) in firsts.chain(further) {
         let Some(layout) = index.vectors(document.segment)?.map(|vectors| vectors.layout) else { continue };
-        if whole.contains(document) {
+        if whole.contains(&document) {
             continue;
         }
         let most = (PAGE_BYTES / layout.page_bytes()).clamp(*PAGES.start(), *PAGES.end()) as usize;
-        for place in places {
-            let has_room = rows.pages() < most || rows.has(&layout, *document, place.row);
-            if (at < POOL && has_room) || also.contains(document) {
-                rows.add(&layout, *document, place.row, place.lines);
-            }
+        let has_room = rows.pages() < most || rows.has(&layout, document, place.row);
+        if (at < POOL && has_room) || also.contains(&document) {
+            rows.add(&layout, document, place.row, place.lines);
         }
     }
-    of_rows(index, query, rows, &passages).await.map(Some)
+    of_rows(index, query, rows, &passages, most_rows).await.map(Some)
 }
 
 /// Passages of these notes.
@@ -131,11 +137,17 @@ pub(super) async fn nearest_of(
             }
         }
     }
-    of_rows(index, query, rows, &passages).await.map(Some)
+    of_rows(index, query, rows, &passages, ROWS).await.map(Some)
 }
 
-/// The passages in `rows` and those of `passages`, the nearest first.
-async fn of_rows(index: &Index, query: &Vector, mut rows: Rows, passages: &[Passages]) -> Result<Vec<Near>, Error> {
+/// The passages in `rows` and those of `passages`, the nearest first, up to `most_rows` of a note.
+async fn of_rows(
+    index: &Index,
+    query: &Vector,
+    mut rows: Rows,
+    passages: &[Passages],
+    most_rows: usize,
+) -> Result<Vec<Near>, Error> {
     for (document, of) in passages {
         let Some(vectors) = index.vectors(document.segment)? else { continue };
         of.iter().take(ALSO_ROWS).for_each(|(row, lines)| rows.add(&vectors.layout, *document, *row, *lines));
@@ -147,7 +159,7 @@ async fn of_rows(index: &Index, query: &Vector, mut rows: Rows, passages: &[Pass
     found.retain(|near| {
         let count = counts.entry(near.document).or_default();
         *count += 1;
-        *count <= ROWS
+        *count <= most_rows
     });
     Ok(found)
 }

@@ -7,11 +7,12 @@ use atlas_ops::operation::{Answer, Context};
 use atlas_ops::read::cursor;
 use atlas_ops::read::paging::{Limit, Page, PartialPage, clamped};
 
+use crate::search::listing::Listing;
 use crate::search::matching;
 use crate::search::pattern::Pattern;
 use crate::search::plan::Plan;
 use crate::search::request::{Cursor, Request};
-use crate::search::{Line, Listing, Output, SearchResult};
+use crate::search::{Line, Output, SearchResult};
 
 /// The lines, and their page.
 pub(super) struct LineSearch<'a> {
@@ -61,7 +62,8 @@ impl LineSearch<'_> {
             context_lines: 0,
             has_places: true,
             most_of_file: self.most_of_file,
-            listing: Listing::in_root(context, self.root, most, self.of, limits),
+            deadline: context.deadline(limits.max_scan_time),
+            listing: Listing::in_root(self.root, most, self.of, limits),
         }
     }
 }

@@ -20,9 +20,32 @@ pub(crate) struct Asked<'a> {
 pub(crate) enum Meaning {
     /// The vector, of length 0 if the model knows no word of the question.
     Vector(Vector),
-    /// Why there is none, to be told.
-    None(String),
+    /// Why there is none.
+    None {
+        /// The reason.
+        why: String,
+        /// Whether also a caller is told who did not ask for meaning: the vault has a model, and it fails.
+        is_failure: bool,
+    },
 }
+
+impl Meaning {
+    /// There is none, as can be expected.
+    fn none(why: &str) -> Self {
+        Self::None { why: why.to_owned(), is_failure: false }
+    }
+
+    /// There is none, though there should be.
+    pub(crate) fn failed(why: impl Into<String>) -> Self {
+        Self::None { why: why.into(), is_failure: true }
+    }
+}
+
+const NO_WORDS: &str =
+    "the query has no words whose meaning could be compared, so notes were found by its conditions only";
+
+/// Why nothing is near a question.
+pub(crate) const UNKNOWN: &str = "the embedding model knows no word of the query, so its meaning cannot be compared";
 
 const NO_MODEL: &str = "the vault has no embedding model, so notes were found by words only";
 
@@ -40,18 +63,31 @@ impl<'a> Asked<'a> {
     /// `embedding_provider_error` when meaning has to count and there is no model, or it fails.
     pub(crate) async fn vector(&self, view: &View, was_meant: Option<bool>) -> Result<Meaning, Error> {
         let has_to = self.is_alone || was_meant == Some(true);
-        if was_meant == Some(false) && !has_to {
-            return Ok(Meaning::None(NOT_MEANT.to_owned()));
-        }
         if view.snapshot().manifest().embeddings.is_none() && !has_to {
-            return Ok(Meaning::None(NO_MODEL.to_owned()));
+            return Ok(Meaning::none(NO_MODEL));
         }
-        let vector = async { embed(self.context, model(view)?, &self.text).await };
-        match vector.await {
+        if !self.has_words() {
+            return if self.is_alone { Err(no_words()) } else { Ok(Meaning::none(NO_WORDS)) };
+        }
+        if was_meant == Some(false) && !has_to {
+            return Ok(Meaning::none(NOT_MEANT));
+        }
+        let embeddings = match model(view) {
+            Ok(embeddings) => embeddings,
+            Err(error) if has_to => return Err(error),
+            Err(error) => return Ok(Meaning::none(&by_words(&error))),
+        };
+        match embed(self.context, embeddings, &self.text).await {
+            Ok(vector) if vector.is_zero() && !self.is_alone => Ok(Meaning::none(UNKNOWN)),
             Ok(vector) => Ok(Meaning::Vector(vector)),
             Err(error) if has_to => Err(error),
-            Err(error) => Ok(Meaning::None(format!("{}; notes were found by words only", error.message))),
+            Err(error) => Ok(Meaning::failed(by_words(&error))),
         }
+    }
+
+    /// Whether there is something whose meaning can be compared.
+    pub(crate) fn has_words(&self) -> bool {
+        !self.text.is_empty()
     }
 }
 
@@ -117,6 +153,15 @@ pub(crate) fn model(view: &View) -> Result<&Embeddings, Error> {
         )),
         Some(embeddings) => Ok(embeddings),
     }
+}
+
+fn by_words(error: &Error) -> String {
+    format!("{}; notes were found by words only", error.message)
+}
+
+fn no_words() -> Error {
+    let message = "query: it has no words whose meaning could be compared: add some, or say mode text";
+    Error::bad_request(Reason::QueryInvalid, message).with("field", "query")
 }
 
 fn refused(message: String, internal: Option<String>) -> Error {

@@ -13,8 +13,8 @@ use atlas_segment::VectorLayout;
 pub(crate) const POOL: usize = 128;
 /// Candidates that are held before the far ones are let go.
 const MOST_FOUND: usize = 64 * POOL;
-/// Rows of a note that are looked at.
-pub(super) const ROWS: usize = 3;
+/// Rows of a note that are looked at where notes are found.
+pub(crate) const ROWS: usize = 3;
 
 /// A passage near a vector.
 #[derive(Clone, Copy, Debug)]
@@ -50,12 +50,12 @@ impl Candidate {
         self.rows.first().map_or(u32::MAX, |place| place.distance)
     }
 
-    /// Adds a row, unless there are nearer ones. Rows come in order.
-    pub(super) fn add(&mut self, place: Place) {
-        if self.rows.len() < ROWS || self.rows.last().is_some_and(|most| place.distance < most.distance) {
+    /// Adds a row, unless there are `most` nearer ones. Rows come in order.
+    pub(super) fn add(&mut self, place: Place, most: usize) {
+        if self.rows.len() < most || self.rows.last().is_some_and(|last| place.distance < last.distance) {
             let at = self.rows.partition_point(|other| other.distance <= place.distance);
             self.rows.insert(at, place);
-            self.rows.truncate(ROWS);
+            self.rows.truncate(most);
         }
     }
 }
@@ -127,6 +127,17 @@ impl Rows {
     }
 }
 
+/// The distance within which rows are looked at, if notes have more than [`ROWS`]: of the nearest, as many as if they had not.
+pub(super) fn farthest(candidates: &[Candidate]) -> u32 {
+    let most = candidates.len().max(POOL) * ROWS;
+    let mut distances: Vec<u32> =
+        candidates.iter().flat_map(|candidate| &candidate.rows).map(|row| row.distance).collect();
+    if distances.len() <= most {
+        return u32::MAX;
+    }
+    *distances.select_nth_unstable(most - 1).1
+}
+
 /// Keeps the candidates that are as near as the last of the pool, and those of `also`.
 fn keep_nearest(found: &mut Vec<Candidate>, also: &[DocumentRef]) {
     let mut distances: Vec<u32> = found.iter().map(Candidate::distance).collect();
@@ -136,12 +147,13 @@ fn keep_nearest(found: &mut Vec<Candidate>, also: &[DocumentRef]) {
     }
 }
 
-/// The notes that the caller sees and `takes` takes, of which the codes are fetched, with their nearest rows: those that may be of the pool, and
-/// those of `also`.
+/// The notes that the caller sees and `takes` takes, of which the codes are fetched, with `most_rows` of their nearest rows: those that may be of
+/// the pool, and those of `also`.
 pub(super) fn candidates(
     index: &Index,
     query: &Vector,
     distance: impl Fn(&[u8]) -> u32,
+    most_rows: usize,
     also: &[DocumentRef],
     takes: &impl Fn(DocumentRef) -> Result<bool, Error>,
 ) -> Result<Vec<Candidate>, Error> {
@@ -164,7 +176,7 @@ pub(super) fn candidates(
             for row in rows {
                 let Some(bytes) = codes.get(layout.code_of(row)) else { continue };
                 let lines = table.lines(row).unwrap_or_default();
-                candidate.add(Place { distance: distance(bytes), row, lines });
+                candidate.add(Place { distance: distance(bytes), row, lines }, most_rows);
             }
             found.push(candidate);
             if found.len() >= most {

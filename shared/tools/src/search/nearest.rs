@@ -9,7 +9,7 @@ use atlas_ops::read::index::{DocumentRef, Index};
 use atlas_segment::VectorTable;
 
 use crate::search::clustered;
-use crate::search::near::{Candidate, Near, POOL, Rows, candidates};
+use crate::search::near::{Candidate, Near, POOL, ROWS, Rows, candidates, farthest};
 
 /// Most notes whose rows are looked at, if that many have codes as near as the last of the pool.
 const MOST: usize = 2 * POOL;
@@ -22,14 +22,25 @@ pub(crate) async fn nearest(
     also: &[DocumentRef],
     takes: impl Fn(DocumentRef) -> Result<bool, Error>,
 ) -> Result<Vec<Near>, Error> {
+    nearest_rows(index, query, ROWS, also, takes).await
+}
+
+/// Passages likewise, up to `most_rows` of a note.
+pub(crate) async fn nearest_rows(
+    index: &Index,
+    query: &Vector,
+    most_rows: usize,
+    also: &[DocumentRef],
+    takes: impl Fn(DocumentRef) -> Result<bool, Error>,
+) -> Result<Vec<Near>, Error> {
     if query.is_zero() {
         return Ok(Vec::new());
     }
-    let Some(clusters) = index.clusters()? else { return among_all(index, query, also, &takes).await };
-    match clustered::nearest(index, &clusters, query, also, &takes).await? {
+    let Some(clusters) = index.clusters()? else { return among_all(index, query, most_rows, also, &takes).await };
+    match clustered::nearest(index, &clusters, query, most_rows, also, &takes).await? {
         Some(found) => Ok(found),
         // They only save reading.
-        None => among_all(&index.without_clusters().await?, query, also, &takes).await,
+        None => among_all(&index.without_clusters().await?, query, most_rows, also, &takes).await,
     }
 }
 
@@ -37,11 +48,12 @@ pub(crate) async fn nearest(
 async fn among_all(
     index: &Index,
     query: &Vector,
+    most_rows: usize,
     also: &[DocumentRef],
     takes: &impl Fn(DocumentRef) -> Result<bool, Error>,
 ) -> Result<Vec<Near>, Error> {
     let code = query.code();
-    let mut candidates = candidates(index, query, |bytes| code.distance(bytes), also, takes)?;
+    let mut candidates = candidates(index, query, |bytes| code.distance(bytes), most_rows, also, takes)?;
     candidates.sort_by_key(|candidate| (candidate.distance(), candidate.document));
     let last = candidates.get(POOL - 1).map_or(u32::MAX, Candidate::distance);
     let pool = candidates.partition_point(|candidate| candidate.distance() <= last);
@@ -54,9 +66,11 @@ async fn among_all(
     let rest = candidates.split_off(pool.min(MOST));
     candidates.extend(rest.into_iter().filter(|candidate| also.contains(&candidate.document)));
     let mut rows = Rows::default();
+    let farthest = farthest(&candidates);
     for Candidate { document, rows: places } in &candidates {
         let Some(layout) = index.vectors(document.segment)?.map(|vectors| vectors.layout) else { continue };
-        places.iter().for_each(|place| rows.add(&layout, *document, place.row, place.lines));
+        let near = places.iter().filter(|place| place.distance <= farthest);
+        near.for_each(|place| rows.add(&layout, *document, place.row, place.lines));
     }
     let fetched = index.load(std::mem::take(&mut rows.wave)).await?;
     rows.near(index, query, &fetched)
@@ -69,10 +83,10 @@ pub(crate) async fn nearest_of(index: &Index, query: &Vector, documents: &[Docum
     }
     let known: HashSet<&DocumentRef> = documents.iter().collect();
     let takes = |document: DocumentRef| Ok(known.contains(&document));
-    let Some(clusters) = index.clusters()? else { return among_all(index, query, &[], &takes).await };
+    let Some(clusters) = index.clusters()? else { return among_all(index, query, ROWS, &[], &takes).await };
     match clustered::nearest_of(index, &clusters, query, documents).await? {
         Some(found) => Ok(found),
-        None => among_all(&index.without_clusters().await?, query, &[], &takes).await,
+        None => among_all(&index.without_clusters().await?, query, ROWS, &[], &takes).await,
     }
 }
 

@@ -10,11 +10,12 @@ use atlas_ops::read::index::{Blocks, DocumentRef, FetchedBlocks, Index};
 use atlas_segment::TextSpan;
 
 use crate::search::filter::Filter;
+use crate::search::listing::TOO_LARGE;
 use crate::search::pattern::Searchers;
 use crate::search::regions::{Region, Regions};
 use crate::search::request::{Cursor, Request};
 use crate::search::surroundings;
-use crate::search::{Explained, Line, MatchPlace, Output, SearchResult, TOO_LARGE};
+use crate::search::{Explained, Line, MatchPlace, Output, SearchResult};
 
 /// Chunks of the first region of a vault.
 const FIRST_CHUNKS: u32 = 16;
@@ -104,7 +105,7 @@ impl<'a> Page<'a> {
 
     /// The limit that was reached, if any.
     pub(crate) fn limit(&self) -> Option<&'static str> {
-        self.request.listing.reached(self.bytes)
+        self.request.listing.reached(self.bytes, self.request.deadline)
     }
 
     /// The regions of these chunks after the searched ones.

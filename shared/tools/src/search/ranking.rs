@@ -20,8 +20,9 @@ use crate::search::closer::{self, Close, MAX_CLOSER, bare_name};
 use crate::search::expression::{Expression, Token};
 use crate::search::filter::Filter;
 use crate::search::fused::Fused;
+use crate::search::listing::{Listing, TOO_LARGE};
 use crate::search::lists::Lists;
-use crate::search::meaning::{Asked, Meaning, model};
+use crate::search::meaning::{Asked, Meaning, UNKNOWN, model};
 use crate::search::merge::Weighted;
 use crate::search::nearest::{self, nearest};
 use crate::search::properties;
@@ -29,7 +30,7 @@ use crate::search::ranked::Ranked;
 use crate::search::scores::Scores;
 use crate::search::snippet::{SearchedWords, first_of, holds};
 use crate::search::surroundings::has_pages;
-use crate::search::{Explained, Listing, Note, Output, SearchResult, TOO_LARGE, Why};
+use crate::search::{Explained, Note, Output, SearchResult, Why};
 
 const UNREAD: &str = "the vectors cannot be read (`atlas doctor` says why), so notes were found by words only";
 /// Most texts fetched at a time.
@@ -59,7 +60,7 @@ pub(crate) struct Cursor {
 
 /// The page after `cursor`, or the first.
 pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Cursor>) -> Result<Output, Error> {
-    let has_vectors = request.meaning.is_some() && model(&view).is_ok();
+    let has_vectors = request.meaning.as_ref().is_some_and(Asked::has_words) && model(&view).is_ok();
     let has_to =
         request.meaning.as_ref().is_some_and(|asked| asked.is_alone) || cursor.is_some_and(|cursor| cursor.meant);
     match page_of(view.clone(), request, cursor, has_vectors).await {
@@ -76,7 +77,7 @@ pub(crate) async fn page(view: View, request: &Request<'_>, cursor: Option<&Curs
 async fn page_of(view: View, request: &Request<'_>, cursor: Option<&Cursor>, vectors: bool) -> Result<Output, Error> {
     let generation = view.generation();
     let was_meant = cursor.map(|cursor| cursor.meant);
-    let unread = !vectors && model(&view).is_ok();
+    let unread = !vectors && request.meaning.as_ref().is_some_and(Asked::has_words) && model(&view).is_ok();
     let want =
         Want { names: true, headings: true, terms: true, passages: true, links: true, vectors, ..Want::default() };
     let meaning = OptionFuture::from(request.meaning.as_ref().map(|asked| asked.vector(&view, was_meant)));
@@ -89,8 +90,8 @@ async fn page_of(view: View, request: &Request<'_>, cursor: Option<&Cursor>, vec
         let lists = Lists::fetch(&index, expression, &check).await?;
         Ok((index, lists))
     };
-    let ((index, lists), meaning) = match unread && request.meaning.is_some() {
-        true => (words.await?, Some(Meaning::None(UNREAD.to_owned()))),
+    let ((index, lists), meaning) = match unread {
+        true => (words.await?, Some(Meaning::failed(UNREAD))),
         false => try_join(words, meaning).await?,
     };
     let is_alone = request.meaning.as_ref().is_some_and(|asked| asked.is_alone);
@@ -135,6 +136,8 @@ async fn page_of(view: View, request: &Request<'_>, cursor: Option<&Cursor>, vec
     let mut bytes = 0;
     let mut partial = None;
     let mut waiting = VecDeque::new();
+    // What was waited for before, such as the question's vector, leaves no less time for the texts.
+    let deadline = request.context.deadline(request.listing.limits.max_scan_time);
     loop {
         // One more than the page needs, which shows that there is a next page.
         let missing = request.listing.limit + 1 - page.len();
@@ -154,7 +157,7 @@ async fn page_of(view: View, request: &Request<'_>, cursor: Option<&Cursor>, vec
         let texts = index.texts(&documents).await?;
         for (candidate, text) in batch.into_iter().zip(texts) {
             if bytes > 0 && partial.is_none() {
-                partial = request.listing.reached(bytes);
+                partial = request.listing.reached(bytes, deadline);
             }
             if partial.is_some() {
                 waiting.push_back(candidate);
@@ -190,21 +193,23 @@ async fn page_of(view: View, request: &Request<'_>, cursor: Option<&Cursor>, vec
         cursor: cursor.as_ref().and_then(cursor::encode),
         partial,
         corrections: lists.corrections,
-        mode_used: meaning.as_ref().map(|meaning| match meaning {
-            Meaning::Vector(_) if is_alone => "semantic",
-            Meaning::Vector(_) => "hybrid",
-            Meaning::None(_) => "text",
+        mode_used: meaning.as_ref().and_then(|meaning| match meaning {
+            Meaning::Vector(_) if is_alone => Some("semantic"),
+            Meaning::Vector(_) => Some("hybrid"),
+            // A caller that did not ask for meaning needs no word that there is none.
+            Meaning::None { is_failure, .. } => (*is_failure || request.asks_for_meaning).then_some("text"),
         }),
         waiting: if query.is_some() { Some(nearest::waiting(&index)?).filter(|count| *count > 0) } else { None },
-        notice: notice(meaning.filter(|_| request.asks_for_meaning), &lists.left_out),
+        notice: notice(meaning, request.asks_for_meaning, &lists.left_out),
         plan,
     })
 }
 
 /// Why meaning did not count, and which words did not.
-fn notice(meaning: Option<Meaning>, left_out: &[String]) -> Option<String> {
+fn notice(meaning: Option<Meaning>, asks_for_meaning: bool, left_out: &[String]) -> Option<String> {
     let no_meaning = match meaning {
-        Some(Meaning::None(why)) => Some(why),
+        Some(Meaning::None { why, is_failure }) => Some(why).filter(|_| is_failure || asks_for_meaning),
+        Some(Meaning::Vector(vector)) if vector.is_zero() => Some(UNKNOWN.to_owned()),
         _ => None,
     };
     let no_words = || format!("these words are in too many notes to count beside the others: {}", left_out.join(", "));

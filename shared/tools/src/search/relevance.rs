@@ -14,8 +14,9 @@ use atlas_vault::fold;
 use serde::{Deserialize, Serialize};
 
 use crate::search::lines::LineSearch;
+use crate::search::listing::TOO_LARGE;
 use crate::search::request::Cursor;
-use crate::search::{Line, Output, SearchResult, TOO_LARGE, matching};
+use crate::search::{Line, Output, SearchResult, matching};
 
 /// Most lines that are ranked together: beyond that, the next group by path.
 const MAX_LINES: usize = 10_000;

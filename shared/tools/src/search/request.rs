@@ -1,8 +1,9 @@
 //! A search for lines, and the start of a page.
 
+use atlas_ops::operation::Deadline;
 use serde::{Deserialize, Serialize};
 
-use crate::search::Listing;
+use crate::search::listing::Listing;
 use crate::search::pattern::Pattern;
 use crate::search::plan::Plan;
 
@@ -15,6 +16,8 @@ pub(crate) struct Request<'a> {
     pub(crate) has_places: bool,
     /// Most lines of one file.
     pub(crate) most_of_file: Option<usize>,
+    /// Until when text is read.
+    pub(crate) deadline: Deadline,
     pub(crate) listing: Listing<'a>,
 }
 

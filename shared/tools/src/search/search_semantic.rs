@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use super::chunks::{chunk_id, contents};
 use super::filter::Filter;
-use super::meaning::{embed, model};
-use super::near::Near;
-use super::nearest::{nearest, waiting};
+use super::meaning::{UNKNOWN, embed, model};
+use super::near::{Near, ROWS};
+use super::nearest::{nearest_rows, waiting};
 
 /// Finds passages by meaning.
 pub struct SearchSemantic;
@@ -54,6 +54,9 @@ pub struct Output {
     /// Notes that cannot be found so yet: the next sync embeds them.
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting: Option<u64>,
+    /// Why nothing was found, if the model does not know the question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notice: Option<&'static str>,
 }
 
 /// A passage.
@@ -109,9 +112,10 @@ async fn find(
     let embeddings = model(&view)?.clone();
     let (index, query) = seen(context, view, arguments.query.as_str()).await?;
     let takes = |document: DocumentRef| Ok(Filter::takes(Some(root), &index.path(document)?));
-    let mut found = nearest(&index, &query, &[], takes).await?;
+    let most = arguments.k.map_or(10, Bounded::get);
+    let mut found = nearest_rows(&index, &query, most.max(ROWS), &[], takes).await?;
     found.retain(|near| f64::from(near.similarity) >= least);
-    found.truncate(arguments.k.map_or(10, Bounded::get));
+    found.truncate(most);
     let texts = if arguments.return_content { contents(&index, &found).await? } else { Vec::new() };
     let mut texts = texts.into_iter();
     let chunk = |near: &Near| {
@@ -127,7 +131,8 @@ async fn find(
     };
     let mut items = found.iter().map(chunk).collect::<Result<Vec<Chunk>, Error>>()?;
     items.truncate(fitting(&items, context.limits.max_response_bytes));
-    Ok(Output { items, waiting: Some(waiting(&index)?).filter(|waiting| *waiting > 0) })
+    let waiting = Some(waiting(&index)?).filter(|waiting| *waiting > 0);
+    Ok(Output { items, waiting, notice: query.is_zero().then_some(UNKNOWN) })
 }
 
 /// The index with its vectors, and the vector of a question.

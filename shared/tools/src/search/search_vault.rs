@@ -12,11 +12,12 @@ use serde_json::{Map, Value};
 
 use super::expression::Expression;
 use super::lines::number_of;
+use super::listing::Listing;
 use super::meaning::Asked;
 use super::search_jsonlogic::{self, LogicMatch, SearchJsonlogic};
 use super::search_regex::{self, RegexMatch, SearchRegex};
 use super::search_text::{self, SearchText, TextMatch};
-use super::{Correction, Listing, Output as Results, SearchResult, ranking};
+use super::{Correction, Output as Results, SearchResult, ranking};
 
 /// One search for all.
 pub struct SearchVault;
@@ -322,7 +323,7 @@ impl Search<'_> {
         let query = self.text(self.words()?)?;
         let of = number_of(&(SearchVault::INFO.name, &query, self.root, way));
         let (limit, overflow) = clamped(self.limit);
-        let listing = Listing::in_root(self.context, Root::of("root", self.root)?, limit, of, self.context.limits);
+        let listing = Listing::in_root(Root::of("root", self.root)?, limit, of, self.context.limits);
         let asked = Asked::new(self.context, query.as_str(), way == Method::Semantic);
         let meaning = (way != Method::Text).then_some(asked);
         let asks_for_meaning = self.mode != Mode::Auto;
