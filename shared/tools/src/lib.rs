@@ -12,6 +12,7 @@
 //! - the tools of other systems, by their names: [`bridge`] (Atlas Local Bridge), [`guardrails`] (Atlas Guardrails), [`vault_mcp`]
 //!   (obsidian-vault-mcp), [`connector`] (connectors of chat applications), [`obsidian`] (what a running Obsidian is asked for), [`plur`]
 //!   (a memory of engrams)
+//! - `plugins`: which plugins of Obsidian are turned on, their settings, and the language of dates
 //! - `changed_file`: a file before and after a change; `jsonlogic`: conditions as JSON, within a budget; `formats`: what operations on files
 //!   with a format of their own share
 
@@ -43,6 +44,7 @@ pub mod memory;
 pub mod notes;
 pub mod obsidian;
 pub mod periodic;
+mod plugins;
 pub mod plur;
 pub mod prompts;
 pub mod properties;

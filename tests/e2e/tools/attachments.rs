@@ -190,8 +190,10 @@ async fn a_file_that_is_linked_to_is_deleted_when_it_is_meant_so_and_confirmed()
     tools.bad("get_attachment", json!({ "path": "media/pic.png" }), "note_not_found").await;
 
     let lone = json!({ "path": "media/lone.PDF", "idempotency_key": "k" });
-    let deleted = tools.good("delete_attachment", lone.clone()).await;
+    let deleted = tools.confirmed("delete_attachment", lone.clone()).await;
     assert_eq!(tools.good("delete_attachment", lone).await, deleted, "made again, it tells the same");
+    tools.good("create_canvas", json!({ "path": "own.canvas" })).await;
+    tools.good("delete_attachment", json!({ "path": "own.canvas" })).await;
     let hard = tools.confirmed("delete_attachment", json!({ "path": "data.bin", "hard": true })).await;
     assert_eq!((&hard["recoverable"], hard.get("trash_path")), (&json!(false), None));
     for (path, code) in

@@ -119,6 +119,20 @@ async fn cards_are_added_and_moved_and_boards_are_listed() {
 }
 
 #[tokio::test]
+async fn a_card_needs_no_check_box_and_is_named_without_its_block_id() {
+    let board = "---\nkanban-plugin: board\n---\n## Todo\n\n- buy milk ^id1\n- [ ] task\n\n\n## Done\n\n**Fertiggestellt**\n- shipped\n";
+    let world = World::open(&[("b.md", board)]).await;
+    let read = world.ok("read_kanban_board", json!({ "path": "b.md" })).await;
+    let cards =
+        json!([{ "text": "buy milk", "block_id": "id1", "checked": false }, { "text": "task", "checked": false }]);
+    assert_eq!((&read["columns"][0]["cards"], &read["columns"][1]["complete"]), (&cards, &json!(true)));
+    let moved = json!({ "path": "b.md", "from_column": "Todo", "to_column": "Done", "card_text": "buy milk" });
+    world.ok("move_kanban_card", moved).await;
+    let expected = board.replace("- buy milk ^id1\n", "").replace("- shipped\n", "- shipped\n- [x] buy milk ^id1\n");
+    assert_eq!(text(&world, "b.md").await, expected);
+}
+
+#[tokio::test]
 async fn boards_that_may_not_be_read_are_not_listed_and_a_table_that_goes_waits_for_a_person() {
     let notes = [("open.md", BOARD), ("secret/b.md", BOARD)].map(|(path, text)| (path.to_owned(), text.to_owned()));
     let acl = json!({ "rules": [{ "glob": "secret/**", "scopes": ["read:secret"] }] });

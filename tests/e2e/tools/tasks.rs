@@ -1,10 +1,11 @@
 //! obsidian-tc's tools for tasks.
 
 use atlas_testkit::VaultBuilder;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::deployment::Deployment;
 use crate::support::tools::{Tools, guarded};
+use crate::support::world::World;
 
 const NOTE: &str =
     "# Tasks\n\n- [ ] Water the plants #home 📅 2026-01-04 🔁 every week\n- [x] Old ✅ 2020-01-01\n- [x] Undated\n";
@@ -132,4 +133,49 @@ async fn tasks_indented_with_tabs_are_listed_and_change_alone() {
     let line = format!("\t- [ ] {}\n", texts[1]);
     assert_eq!(before.lines().nth(23), Some(line.trim_end()));
     assert_eq!(tools.text(path).await, before.replace(&line, &line.replace("[ ]", "[/]")));
+}
+
+const SETTINGS: &str = r##"{
+    "globalFilter": "#task",
+    "taskFormat": "dataview",
+    "statusSettings": {
+        "coreStatuses": [
+            { "symbol": " ", "name": "Todo", "nextStatusSymbol": "x", "availableAsCommand": true, "type": "TODO" },
+            { "symbol": "x", "name": "Done", "nextStatusSymbol": " ", "availableAsCommand": true, "type": "DONE" }
+        ],
+        "customStatuses": [{ "symbol": ">", "name": "Forwarded", "nextStatusSymbol": " ", "type": "DONE" }]
+    }
+}"##;
+
+#[tokio::test]
+async fn tasks_are_those_that_the_settings_of_the_plugin_say() {
+    const PLUGIN: &str = ".obsidian/plugins/obsidian-tasks-plugin/data.json";
+    const LIST: &str = ".obsidian/community-plugins.json";
+    let note = "- [ ] real #task 📅 2026-01-01\n- [ ] shopping item\n- [>] fwd #task\n- [ ] pay rent\n";
+    let described = |answer: Value| -> Vec<String> {
+        let items = answer["items"].as_array().unwrap().iter();
+        items.map(|item| item["description"].as_str().unwrap().split(' ').next().unwrap().to_owned()).collect()
+    };
+    for (list, is_on) in [(None, true), (Some(r#"["dataview", "obsidian-tasks-plugin"]"#), true), (Some("[]"), false)] {
+        let files = [("a.md", note), (PLUGIN, SETTINGS)];
+        let world = World::open(&files.into_iter().chain(list.map(|list| (LIST, list))).collect::<Vec<_>>()).await;
+        for (filter, on, off) in [
+            ("not done", vec!["real"], vec!["real", "shopping", "fwd", "pay"]),
+            ("status.name includes Forwarded", vec!["fwd"], vec![]),
+            ("status.type is ON_HOLD", vec![], vec![]),
+            ("has due date", vec![], vec!["real"]),
+            ("has tags", vec![], vec!["real", "fwd"]),
+        ] {
+            let found = described(world.ok("tasks_filter", json!({ "filter": filter })).await);
+            assert_eq!(found, if is_on { on } else { off }, "{filter} {list:?}");
+        }
+        let done = described(world.ok("list_tasks", json!({ "status": ["done"] })).await);
+        assert_eq!(done, if is_on { vec!["fwd"] } else { vec![] });
+        let due = json!({ "path": "a.md", "line": 4, "set": { "due": "2026-12-01" } });
+        let changed = world.ok("update_task", due).await;
+        assert_eq!(changed["new_state"]["due"], "2026-12-01");
+        let text = world.ok("note_read", json!({ "path": "a.md" })).await["content"].to_string();
+        let field = if is_on { "pay rent  [due:: 2026-12-01]" } else { "pay rent 📅 2026-12-01" };
+        assert!(text.contains(field), "{text}");
+    }
 }

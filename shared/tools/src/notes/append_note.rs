@@ -12,7 +12,7 @@ use atlas_ops::write::precondition::Condition;
 use atlas_ops::write::update::{self, KnownInput, NoteUpdate};
 use atlas_ops::write::writable::text_of;
 use atlas_vault::VaultPath;
-use atlas_vault::edit::{Edit, Target};
+use atlas_vault::edit::{Edit, Target, fit};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -145,7 +145,7 @@ impl Arguments {
         if !self.ensure_newline {
             let at = if is_end { note.len() } else { self.start_of(note) };
             let (before, after) = note.split_at_checked(at).unwrap_or((note, ""));
-            return Ok([before, &text, after].concat());
+            return Ok([before, &*fit(note, &text), after].concat());
         }
         let edit = match (is_end || note.is_empty(), self.after_frontmatter) {
             (true, _) => Edit::Append { text },
@@ -160,5 +160,19 @@ impl Arguments {
         let frontmatter = atlas_vault::parse(note).frontmatter.filter(|_| self.after_frontmatter);
         let mark = if note.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         frontmatter.map_or(mark, |frontmatter| frontmatter.body_start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_added_has_the_line_breaks_of_the_note() {
+        let given = json!({ "path": "a.md", "content": "two\nthree", "ensure_newline": false });
+        let arguments: Arguments = serde_json::from_value(given).unwrap();
+        assert_eq!(arguments.added("one\r\n").unwrap(), "one\r\ntwo\r\nthree");
     }
 }
