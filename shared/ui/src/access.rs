@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answered as _, given};
 use crate::frame::Section;
+use crate::visible::visible;
 use crate::visit::Visit;
 use crate::{grants, links, words};
 
@@ -159,12 +160,12 @@ async fn explained(visit: &Visit, path: &str) -> Markup {
     };
     html! {
         section.card aria-live="polite" {
-            h2 { span class={ "status " (kind) } { (verdict) } " " (found.text("path")) }
+            h2 { span class={ "status " (kind) } { (verdict) } " " (visible(found.text("path"))) }
             p { (found.text("message")) @if let Some(by) = found.given("denied_by") { " Rule: " code { (by) } "." } }
             @if let Some(told) = found.given("told_at") { p.hint { "What syncs leave out was told by the host " (words::time(told)) "." } }
             @if !found.list("suggestions").is_empty() {
                 p { "There is:" }
-                ul { @for path in found.list("suggestions").iter().filter_map(Value::as_str) { li { a href=(links::document(path)) { (path) } } } }
+                ul { @for path in found.list("suggestions").iter().filter_map(Value::as_str) { li { a.path href=(links::document(path)) { (visible(path)) } } } }
             }
         }
     }
@@ -189,7 +190,7 @@ async fn verdict(visit: &Visit, path: &str) -> Markup {
     };
     html! {
         section.card aria-live="polite" {
-            h2 { @if found.is("allowed") { span.status.done { "Allowed" } } @else { span.status.gone { "Denied" } } " " (found.text("path")) }
+            h2 { @if found.is("allowed") { span.status.done { "Allowed" } } @else { span.status.gone { "Denied" } } " " (visible(found.text("path"))) }
             table.facts-table { tbody {
                 @if let Some(by) = found.given("denied_by") { tr { th scope="row" { "Denied by" } td { code { (by) } } } }
                 @if let Some(rule) = found.given("matched_rule") { tr { th scope="row" { "Rule" } td { code { (rule) } } } }

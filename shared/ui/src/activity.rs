@@ -13,6 +13,7 @@ use crate::answer::{Answered as _, given};
 use crate::changes::{self, ALL_LINES, FEW_LINES, Only, Place};
 use crate::diff::View;
 use crate::frame::{Section, said};
+use crate::visible::visible;
 use crate::visit::Visit;
 use crate::{links, words};
 
@@ -110,11 +111,11 @@ fn undo_all(filters: &Filters<'_>, now: Timestamp) -> Markup {
     html! {
         div.tools {
             @if !filters.by.is_empty() {
-                a.button href=(links::page("undo", &[("by", filters.by), ("since", &hour)])) { "Undo the last hour of " (filters.by) "…" }
+                a.button href=(links::page("undo", &[("by", filters.by), ("since", &hour)])) { "Undo the last hour of " (visible(filters.by)) "…" }
             }
             @if !filters.session.is_empty() {
                 a.button href=(links::page("undo", &[("session", filters.session), ("by", filters.by), ("since", &since)])) {
-                    "Undo session “" (filters.session) "”…"
+                    "Undo session “" (visible(filters.session)) "”…"
                 }
             }
         }
@@ -128,15 +129,15 @@ fn row(commit: &Value) -> Markup {
         li {
             div.row {
                 h2 {
-                    a href=(links::page("activity", &[("by", author)])) { strong { (author) } }
+                    a href=(links::page("activity", &[("by", author)])) { strong { (visible(author)) } }
                     " · " (words::operation(commit.text("operation")))
                     (counts(commit))
                 }
                 span.facts { (words::time(commit.text("time"))) }
             }
-            @if let Some(message) = commit.given("message") { p.why { (message) } }
+            @if let Some(message) = commit.given("message") { p.why { (visible(message)) } }
             ul.paths {
-                @for path in paths.iter().filter_map(Value::as_str) { li { a href=(links::document(path)) { (path) } } }
+                @for path in paths.iter().filter_map(Value::as_str) { li { a.path href=(links::document(path)) { (visible(path)) } } }
                 @if commit.number("more_files") > 0 { li.hint { "and " (words::count(commit.number("more_files"), "other file", "other files")) } }
             }
             div.actions {
@@ -145,7 +146,7 @@ fn row(commit: &Value) -> Markup {
                     a href=(links::page("undo", &[("generation", &generation.to_string())])) { "Undo…" span.hidden { " commit " (generation) } }
                 }
                 @if let Some(session) = commit.given("session") {
-                    a href=(links::page("activity", &[("session", session)])) { "Session “" (session) "”" }
+                    a href=(links::page("activity", &[("session", session)])) { "Session “" (visible(session)) "”" }
                 }
             }
         }
@@ -194,11 +195,11 @@ pub(crate) async fn commit(visit: Visit, Path(generation): Path<u64>) -> Respons
         }
         (changes::only(&page, view, only.as_ref()))
         p.facts {
-            strong { (commit.text("author")) } " · " (words::operation(commit.text("operation"))) " · " (words::time(commit.text("time")))
+            strong { (visible(commit.text("author"))) } " · " (words::operation(commit.text("operation"))) " · " (words::time(commit.text("time")))
             " · " (changes::summary(files, read.number("more_files")))
-            @if let Some(session) = commit.given("session") { " · session “" (session) "”" }
+            @if let Some(session) = commit.given("session") { " · session “" (visible(session)) "”" }
         }
-        @if let Some(message) = commit.given("message") { blockquote.why { (message) } }
+        @if let Some(message) = commit.given("message") { blockquote.why { (visible(message)) } }
         @if generation > 1 {
             div.tools { a.button href=(links::page("undo", &[("generation", &generation.to_string())])) { "Undo this commit…" } }
         }

@@ -15,13 +15,14 @@ use crate::changes::{self, ALL_LINES, FEW_LINES, Only, Place};
 use crate::diff::View;
 use crate::frame::{Section, said};
 use crate::session::cookie::is_local;
+use crate::visible::visible;
 use crate::visit::{Form, Visit};
 use crate::{links, response, vaults, words};
 
-/// Most calls on the page.
-const MOST: u64 = 50;
-/// Most calls that one form approves.
-const MOST_AT_ONCE: usize = 50;
+/// Most calls that wait on a page: as many as one form approves.
+const MOST: usize = 50;
+/// Most calls of any status that are looked at for those that were decided on.
+const MOST_LISTED: u64 = 100;
 /// Longest reason of a refusal, in bytes.
 const MAX_REASON: usize = 1000;
 /// Seconds between two looks of the script: at a folder of this machine, and at a store where each look costs something.
@@ -39,8 +40,9 @@ pub(crate) async fn page(visit: Visit) -> Response {
         return response::see("/ui/search");
     }
     let view = View::named(visit.parameter("view"));
-    let listed = match listed(&visit).await {
-        Ok(listed) => listed,
+    let before = visit.parameter("before");
+    let calls = match calls(&visit, view).await {
+        Ok(calls) => calls,
         Err(error) => return visit.failed(&error),
     };
     let every = if is_local(&visit.headers) { EVERY } else { EVERY_ELSEWHERE };
@@ -52,11 +54,11 @@ pub(crate) async fn page(visit: Visit) -> Response {
     let content = html! {
         div.head {
             h1 { "Approvals" }
-            (changes::views("approvals", &[], view))
+            (changes::views("approvals", &[("before", before)], view))
         }
         (said(done))
-        div #calls data-live=(links::page("approvals/list", &[("view", view.name())])) data-every=(every) {
-            (calls(&visit, &listed, view).await)
+        div #calls data-live=(links::page("approvals/list", &[("view", view.name()), ("before", before)])) data-every=(every) {
+            (calls)
         }
         noscript { p.hint { "Load the page again to see new calls." } }
     };
@@ -66,64 +68,104 @@ pub(crate) async fn page(visit: Visit) -> Response {
 /// The part of the page that the script asks for again and again.
 pub(crate) async fn list(visit: Visit) -> Response {
     let view = View::named(visit.parameter("view"));
-    let listed = match listed(&visit).await {
-        Ok(listed) => listed,
+    let seen = async {
+        let all = visit.call(entry::<ListApprovals>(), every(&visit)).await?;
+        // Those that wait may be older than all that are listed.
+        let pending = match all.number("waiting") {
+            0 => Value::Null,
+            _ => visit.call(entry::<ListApprovals>(), pending(&visit, false)).await?,
+        };
+        Ok::<_, Error>(response::tag(&format!("{} {all} {pending}", view.name())))
+    };
+    let tag = match seen.await {
+        Ok(tag) => tag,
         Err(error) => return visit.failed(&error),
     };
-    let tag = response::tag(&format!("{} {listed}", view.name()));
     if let Some(response) = response::unchanged(&visit.headers, &tag) {
         return visit.told(response);
     }
-    let content = calls(&visit, &listed, view).await;
-    visit.told(response::part(&visit.headers, &tag, content))
+    match calls(&visit, view).await {
+        Ok(calls) => visit.told(response::part(&visit.headers, &tag, calls)),
+        Err(error) => visit.failed(&error),
+    }
 }
 
-/// All calls, without their lines.
-async fn listed(visit: &Visit) -> Result<Value, Error> {
-    visit.call(entry::<ListApprovals>(), json!({ "status": "any", "diffs": false, "limit": MOST })).await
+/// The id of the call that a page begins behind.
+fn before(visit: &Visit) -> Option<Value> {
+    visit.given("before").map(Value::from)
 }
 
-async fn calls(visit: &Visit, listed: &Value, view: View) -> Markup {
-    let all = listed.list("approvals");
-    let is_pending = |call: &&Value| call.text("status") == "pending";
-    let waiting = all.iter().filter(is_pending).count();
-    let pending = if waiting == 0 {
-        Ok(Value::Null)
-    } else {
-        visit.call(entry::<ListApprovals>(), json!({ "status": "pending", "limit": MOST })).await
-    };
-    let pending = match &pending {
-        Ok(pending) => pending.list("approvals"),
-        Err(error) => return html! { p.problem role="alert" { (error.message) } },
-    };
-    html! {
-        @match pending.len() {
-            0 => div.empty {
-                p { "Nothing waits for you." }
-                p.hint { "When an agent wants to replace, move or delete what somebody else wrote, the call appears here, with the lines that it would change." }
-            },
-            waiting => p.lead { (words::count(waiting as u64, "call waits", "calls wait")) " for you." },
-        }
-        (sessions(visit, pending))
+/// The question for the newest calls of any status, without their lines.
+fn every(visit: &Visit) -> Value {
+    given([
+        ("status", Some("any".into())),
+        ("diffs", Some(false.into())),
+        ("before", before(visit)),
+        ("limit", Some(MOST_LISTED.into())),
+    ])
+}
+
+/// The question for the calls that wait.
+fn pending(visit: &Visit, diffs: bool) -> Value {
+    given([
+        ("status", Some("pending".into())),
+        ("diffs", Some(diffs.into())),
+        ("before", before(visit)),
+        ("limit", Some(MOST.into())),
+    ])
+}
+
+async fn calls(visit: &Visit, view: View) -> Result<Markup, Error> {
+    let all = visit.call(entry::<ListApprovals>(), every(visit));
+    let pending = visit.call(entry::<ListApprovals>(), pending(visit, true));
+    let (all, found) = futures::future::try_join(all, pending).await?;
+    let pending = found.list("approvals");
+    let decided: Vec<&Value> =
+        all.list("approvals").iter().filter(|call| call.text("status") != "pending").take(MOST).collect();
+    let next = pending.last().filter(|_| found.is("truncated")).map(|call| call.text("id"));
+    let is_whole = next.is_none() && before(visit).is_none();
+    Ok(html! {
+        (lead(found.number("waiting"), pending.len() as u64, is_whole))
+        (sessions(visit, pending, is_whole))
         @for call in pending { (waiting_call(visit, call, view, FEW_LINES)) }
-        @if listed.number("hidden") > 0 {
-            p.hint { (words::count(listed.number("hidden"), "other call", "other calls")) " would change notes that you may not read." }
+        @if let Some(next) = next {
+            p { a.button href=(links::page("approvals", &[("before", next), ("view", view.name())])) { "More calls that wait" } }
         }
-        @let decided: Vec<&Value> = all.iter().filter(|call| !is_pending(call)).collect();
+        @if before(visit).is_some() { p { a href=(links::page("approvals", &[("view", view.name())])) { "The newest calls" } } }
+        @if all.number("hidden") > 0 {
+            p.hint { (words::count(all.number("hidden"), "other call", "other calls")) " would change notes that you may not read." }
+        }
         @if !decided.is_empty() {
             section.decided aria-labelledby="decided" {
                 h2 #decided { "Decided" }
                 ul.rows { @for call in decided { (decided_call(call)) } }
             }
         }
+    })
+}
+
+/// How many calls wait, and how many of them are here.
+fn lead(waiting: u64, here: u64, is_whole: bool) -> Markup {
+    html! {
+        @if waiting == 0 {
+            div.empty {
+                p { "Nothing waits for you." }
+                p.hint { "When an agent wants to replace, move or delete what somebody else wrote, the call appears here, with the lines that it would change." }
+            }
+        } @else {
+            p.lead {
+                (words::count(waiting, "call waits", "calls wait")) " for you."
+                @if !is_whole || here < waiting { " Here " @if here == 1 { "is " } @else { "are " } (here) " of them." }
+            }
+        }
     }
 }
 
-/// For each session with several calls, a form that approves those that are shown.
-fn sessions(visit: &Visit, pending: &[Value]) -> Markup {
+/// For each session with several calls, a form that approves exactly those that are shown.
+fn sessions(visit: &Visit, pending: &[Value], is_whole: bool) -> Markup {
     let of = |name: &str| -> Vec<&str> {
         let calls = pending.iter().filter(|call| call.text("session") == name && !call.is("lapsed"));
-        calls.map(|call| call.text("id")).take(MOST_AT_ONCE).collect()
+        calls.map(|call| call.text("id")).take(MOST).collect()
     };
     let mut names: Vec<&str> = pending.iter().filter_map(|call| call.given("session")).collect();
     names.sort_unstable();
@@ -135,18 +177,27 @@ fn sessions(visit: &Visit, pending: &[Value]) -> Markup {
                 form.all method="post" action="/ui/approvals/approve" {
                     (visit.form_token())
                     @for id in &ids { input type="hidden" name="id" value=(id); }
-                    button type="submit" { "Approve all " (ids.len()) " of session “" (name) "”" }
+                    button type="submit" { (approve_all(ids.len(), name, is_whole)) }
                 }
             }
         }
     }
 }
 
+fn approve_all(calls: usize, session: &str, is_whole: bool) -> String {
+    let session = visible(session);
+    match is_whole {
+        true => format!("Approve all {calls} of session “{session}”"),
+        // It may have calls on other pages.
+        false => format!("Approve the {calls} of session “{session}” on this page"),
+    }
+}
+
 /// The caller, and the operation in words.
 fn asked(call: &Value) -> Markup {
     html! {
-        strong { (call.text("caller")) }
-        @if let Some(client) = call.given("client") { " through " (client) }
+        strong { (visible(call.text("caller"))) }
+        @if let Some(client) = call.given("client") { " through " (visible(client)) }
         " wants to " strong { (words::operation(call.text("operation"))) }
     }
 }
@@ -163,10 +214,10 @@ fn waiting_call(visit: &Visit, call: &Value, view: View, most: usize) -> Markup 
                     (words::time(call.text("asked_at")))
                     " · " code { (call.text("operation")) }
                     " · " (changes::summary(files, call.number("more_files")))
-                    @if let Some(session) = call.given("session") { " · session “" (session) "”" }
+                    @if let Some(session) = call.given("session") { " · session “" (visible(session)) "”" }
                 }
             }
-            @if let Some(message) = call["arguments"].given("message") { blockquote.why { (message) } }
+            @if let Some(message) = call["arguments"].given("message") { blockquote.why { (visible(message)) } }
             @if call.is("lapsed") {
                 p.problem { "A file has changed since. When the agent makes the call again, it waits anew, with the lines as they are then." }
             }
@@ -174,7 +225,7 @@ fn waiting_call(visit: &Visit, call: &Value, view: View, most: usize) -> Markup 
             @if call.number("more_files") > 0 { p.hint { "And " (words::count(call.number("more_files"), "more file", "more files")) "." } }
             details.arguments {
                 summary { "Arguments of the call" }
-                pre tabindex="0" { code { (serde_json::to_string_pretty(&call["arguments"]).unwrap_or_default()) } }
+                pre tabindex="0" { code { (visible(&serde_json::to_string_pretty(&call["arguments"]).unwrap_or_default())) } }
             }
             (decision(visit, call))
         }
@@ -206,7 +257,7 @@ fn decision(visit: &Visit, call: &Value) -> Markup {
 
 /// A call that was decided on, and whether it passed.
 fn decided_call(call: &Value) -> Markup {
-    let by = call.given("decided_by").unwrap_or("nobody");
+    let by = visible(call.given("decided_by").unwrap_or("nobody"));
     let (kind, status) = match call.text("status") {
         "used" => ("done", "Done"),
         "approved" if call.is("lapsed") => ("gone", "Lapsed"),
@@ -223,7 +274,7 @@ fn decided_call(call: &Value) -> Markup {
                     "used" => { "approved by " (by) ", and done" },
                     "approved" if call.is("lapsed") => { "approved by " (by) ", but a file has changed since" },
                     "approved" => { "by " (by) "; it passes when the agent makes it again" },
-                    "refused" => { "by " (by) @if let Some(reason) = call.given("reason") { ": “" (reason) "”" } },
+                    "refused" => { "by " (by) @if let Some(reason) = call.given("reason") { ": “" (visible(reason)) "”" } },
                     _ => "nobody decided in time",
                 }
                 @if let Some(at) = call.given("decided_at") { " · " (words::time(at)) }
@@ -284,14 +335,42 @@ pub(crate) async fn one(visit: Visit, Path(id): Path<String>) -> Response {
     visit.page(Section::Approvals, "A call", content)
 }
 
-/// Approves the calls of a form.
+/// Approves the calls of a form, each on its own: one that cannot be approved does not keep the others from it.
 pub(crate) async fn approve(form: Form) -> Response {
-    for id in form.all("id").take(MOST_AT_ONCE) {
-        if let Err(error) = form.visit.call(entry::<Approve>(), json!({ "id": id })).await {
-            return form.visit.failed(&error);
-        }
+    let mut done = Vec::new();
+    for id in form.all("id").take(MOST) {
+        done.push((id, form.visit.call(entry::<Approve>(), json!({ "id": id })).await.map(drop)));
     }
-    form.visit.told(response::see(&links::page("approvals", &[("said", APPROVED)])))
+    match &done[..] {
+        [(_, Err(error))] => form.visit.failed(error),
+        done if done.iter().all(|(_, result)| result.is_ok()) => {
+            form.visit.told(response::see(&links::page("approvals", &[("said", APPROVED)])))
+        }
+        done => form.visit.page(Section::Approvals, "Approved in part", approved(done)),
+    }
+}
+
+/// What became of each of several calls.
+fn approved(done: &[(&str, Result<(), Error>)]) -> Markup {
+    let count = done.iter().filter(|(_, result)| result.is_ok()).count();
+    html! {
+        h1 { (count) " of " (done.len()) " approved" }
+        p.lead role="status" { "The approved calls pass when the agent makes them again. The others are as they were." }
+        ul.rows {
+            @for (id, result) in done {
+                li {
+                    @match result {
+                        Ok(()) => { span.status.waits { "Approved" } " " a href=(links::approval(id)) { "Call " (id) } },
+                        Err(error) => {
+                            span.status.gone { "Not" } " " a href=(links::approval(id)) { "Call " (id) }
+                            " " span.facts { (visible(&error.message)) }
+                        }
+                    }
+                }
+            }
+        }
+        p { a href="/ui/approvals" { "All calls" } }
+    }
 }
 
 /// Refuses the call of a form.
@@ -301,5 +380,33 @@ pub(crate) async fn refuse(form: Form) -> Response {
     match form.visit.call(entry::<Refuse>(), call).await {
         Ok(_) => form.visit.told(response::see(&links::page("approvals", &[("said", REFUSED)]))),
         Err(error) => form.visit.failed(&error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lead_counts_all_calls_and_says_how_many_are_here() {
+        let lead = |waiting, here, is_whole| lead(waiting, here, is_whole).into_string();
+        assert!(lead(0, 0, true).contains("Nothing waits for you."));
+        assert_eq!(lead(2, 2, true), "<p class=\"lead\">2 calls wait for you.</p>");
+        assert!(lead(70, 50, false).contains("70 calls wait for you. Here are 50 of them."));
+        assert!(lead(1, 0, false).contains("1 call waits for you. Here are 0 of them."));
+    }
+
+    #[test]
+    fn a_form_says_which_calls_it_approves() {
+        assert_eq!(approve_all(2, "tidy up", true), "Approve all 2 of session “tidy up”");
+        assert_eq!(approve_all(50, "a\u{202E}b", false), "Approve the 50 of session “a⟨U+202E⟩b” on this page");
+    }
+
+    #[test]
+    fn each_of_several_calls_is_told_of() {
+        let decided = Error::new(atlas_ops::Code::Conflict, Reason::ApprovalDecided, "ada refused this call");
+        let shown = approved(&[("0a", Ok(())), ("0b", Err(decided)), ("0c", Ok(()))]).into_string();
+        assert!(shown.contains("<h1>2 of 3 approved</h1>") && shown.contains("ada refused this call"), "{shown}");
+        assert_eq!(shown.matches(">Approved</span>").count(), 2, "{shown}");
     }
 }

@@ -13,6 +13,7 @@ use crate::entrance;
 use crate::frame::{self, Section};
 use crate::response;
 use crate::sign_in::told;
+use crate::visible::visible;
 use crate::visit::{Form, Visit};
 
 /// The field that has the request, as the client wrote it.
@@ -106,11 +107,11 @@ fn client(client: &Client, redirect_uri: &str) -> Markup {
     html! {
         p.lead { strong { (place) } " wants to use your notes." }
         @if client.host.is_some() {
-            p.hint { "Its name, " q { (client.name) } ", is in a document that " (place) " publishes. The answer goes to " strong { (redirect::place(redirect_uri)) } " and nowhere else." }
+            p.hint { "Its name, " q { (visible(&client.name)) } ", is in a document that " (place) " publishes. The answer goes to " strong { (redirect::place(redirect_uri)) } " and nowhere else." }
         } @else {
             p.hint {
                 "The answer goes to " strong { (place) } " and nowhere else."
-                @if !client.name.is_empty() { " It calls itself " q { (client.name) } ", which nobody has verified." }
+                @if !client.name.is_empty() { " It calls itself " q { (visible(&client.name)) } ", which nobody has verified." }
                 " Go on only if you have just begun this there."
             }
         }

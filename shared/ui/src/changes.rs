@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::answer::Answered as _;
 use crate::diff::{self, View};
+use crate::visible::visible;
 use crate::visit::Visit;
 use crate::{links, words};
 
@@ -58,7 +59,7 @@ pub(crate) fn only(page: &str, view: View, only: Option<&Only<'_>>) -> Markup {
     html! {
         @if let Some(only) = only {
             p.said {
-                "Only " strong { (only.path) } @if only.from > 0 { ", from line " (only.from + 1) " of its changes" } ". "
+                "Only " strong.path { (visible(only.path)) } @if only.from > 0 { ", from line " (only.from + 1) " of its changes" } ". "
                 @if only.from > 0 { a href=(links::page(page, &[("file", only.path), ("view", view.name())])) { "From its first line" } " · " }
                 a href=(links::page(page, &[("view", view.name())])) { "All files" }
             }
@@ -103,12 +104,15 @@ fn title(file: &Value, would: bool) -> Markup {
     };
     html! {
         span class={ "sign " (sign) } aria-hidden="true" {}
-        span.path { (path) } " " span.what { (what) @if let Some(from) = file.given("from") { (from) } }
+        span.path { (visible(path)) } " " span.what { (what) @if let Some(from) = file.given("from") { span.path { (visible(from)) } } }
     }
 }
 
 fn counts(file: &Value) -> Markup {
+    let told = |name: &str| file.get(name).and_then(Value::as_u64);
+    // A diff without all lines does not count the others.
     let (added, removed) = diff::counts(file.text("diff"));
+    let (added, removed) = (told("lines_added").unwrap_or(added), told("lines_removed").unwrap_or(removed));
     html! {
         @if added + removed > 0 {
             span.counts {
@@ -122,15 +126,18 @@ fn counts(file: &Value) -> Markup {
 fn lines(file: &Value, place: Place<'_>) -> Markup {
     let size = |name: &str| file.get(name).and_then(Value::as_u64).map(words::bytes);
     html! {
+        @let next = file.get("next_line").and_then(Value::as_u64);
+        @let rest = |from: u64, name: &str| -> Markup {
+            let page = [("file", file.text("path")), ("from", &from.to_string()), ("view", place.view.name())];
+            html! { p.hint { a href=(links::page(place.page, &page)) { (name) } } }
+        };
         @if let Some(diff) = file.given("diff") {
             (diff::show(diff, if links::is_note(file.text("path")) { place.view } else { place.view.of_source() }, place.most))
             @if diff.lines().count() > place.most {
                 p.hint { a href=(links::page(place.page, &[("file", file.text("path")), ("view", place.view.name())])) { "All lines of this file" } }
-            } @else if let Some(next) = file.get("next_line").and_then(Value::as_u64) {
-                p.hint {
-                    a href=(links::page(place.page, &[("file", file.text("path")), ("from", &next.to_string()), ("view", place.view.name())])) { "The next lines" }
-                }
-            }
+            } @else if let Some(next) = next { (rest(next, "The next lines")) }
+        } @else if let Some(next) = next {
+            (rest(next, &format!("The lines of {}", visible(file.text("path")))))
         } @else if file.is("left_out") {
             p.hint {
                 "The lines are not shown: the file is not text, is long, or has changed since. "

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::answer::{Answered as _, given};
 use crate::diff::marked;
 use crate::frame::Section;
+use crate::visible::visible;
 use crate::visit::{Form, Visit};
 use crate::{links, response, words};
 
@@ -74,7 +75,7 @@ pub(crate) async fn page(visit: Visit) -> Response {
     let has_mine = read.get("mine").is_some();
     let content = html! {
         p.crumbs { a href="/ui/sync" { "Sync" } }
-        h1 { "Conflict in " (links::name(original)) }
+        h1 { "Conflict in " (visible(links::name(original))) }
         p.lead { "Both sides changed the same lines. Both versions are kept until you decide." }
         (versions(&read))
         (whole(&visit, &read))
@@ -105,7 +106,7 @@ fn versions(read: &Value) -> Markup {
                 th scope="row" { (name) }
                 td {
                     @if side.is_null() { "gone" } @else {
-                        a href=(links::document(path)) { (path) }
+                        a.path href=(links::document(path)) { (visible(path)) }
                         " · " (words::bytes(side.number("bytes"))) " · " (words::time(side.text("mtime")))
                     }
                 }

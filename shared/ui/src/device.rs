@@ -10,6 +10,7 @@ use crate::authorize::{TITLE, refused, server_of};
 use crate::consent;
 use crate::frame::Section;
 use crate::sign_in::told;
+use crate::visible::visible;
 use crate::visit::{Form, Visit};
 
 const CODE: &str = "user_code";
@@ -90,7 +91,7 @@ fn shown(visit: &Visit, request: &DeviceRequest, typed: &str, sent: Option<(&For
             h1 { (TITLE) }
             p.lead { strong { "A program in a terminal" } " wants to use your notes." }
             p.hint {
-                @if !request.client_name.is_empty() { "It calls itself " q { (request.client_name) } ", which nobody has verified. " }
+                @if !request.client_name.is_empty() { "It calls itself " q { (visible(&request.client_name)) } ", which nobody has verified. " }
                 "Go on only if you have just begun this in your own terminal, and it shows " strong { (typed) }
                 ": who sent you a code or a link to this page would get your notes."
             }

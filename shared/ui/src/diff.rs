@@ -1,11 +1,13 @@
 //! Changed lines, one below the other or side by side, with the words that differ within a line.
 
+mod looks;
+
 use std::ops::Range;
 
 use atlas_vault::diff::words;
 use maud::{Markup, html};
 
-use crate::markdown::{self, Surroundings};
+use crate::visible::{piece, visible};
 
 /// How lines are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +71,8 @@ pub(crate) fn counts(diff: &str) -> (u64, u64) {
 /// Shows a unified diff; at most `most` lines of it.
 pub(crate) fn show(diff: &str, view: View, most: usize) -> Markup {
     let all = diff.lines().count();
-    let shown: Vec<&str> = diff.lines().take(most).collect();
+    // A line that ends as on Windows keeps its sign for that, until it is known whether its end changes.
+    let shown: Vec<&str> = diff.split_terminator('\n').take(most).collect();
     let parts = parts(&shown);
     let left = all.saturating_sub(shown.len());
     html! {
@@ -77,7 +80,7 @@ pub(crate) fn show(diff: &str, view: View, most: usize) -> Markup {
             @match view {
                 View::Unified => table.diff.unified { tbody { @for part in &parts { (unified(part)) } } },
                 View::Split => (side_by_side(&parts)),
-                View::Rendered => (rendered(&parts).unwrap_or_else(|| side_by_side(&parts))),
+                View::Rendered => (looks::show(&parts).unwrap_or_else(|| side_by_side(&parts))),
             }
         }
         @if left > 0 { p.hint { (crate::words::count(left as u64, "more line", "more lines")) } }
@@ -88,7 +91,7 @@ fn unified(part: &Part<'_>) -> Markup {
     html! {
         @match part {
             Part::Gap => tr.gap { td {} td {} td {} td { "⋯" } },
-            Part::Same(old, new, text) => tr { td.n { (old) } td.n { (new) } td.sign {} td.line { (text) } },
+            Part::Same(old, new, text) => tr { td.n { (old) } td.n { (new) } td.sign {} td.line { (visible(text)) } },
             Part::Changed(removed, added) => {
                 @for line in removed { tr.del { td.n { (line.number) } td.n {} td.sign { "−" } td.line { (marked(line.text, &line.marks)) } } }
                 @for line in added { tr.ins { td.n {} td.n { (line.number) } td.sign { "+" } td.line { (marked(line.text, &line.marks)) } } }
@@ -112,7 +115,7 @@ fn split(part: &Part<'_>) -> Markup {
     html! {
         @match part {
             Part::Gap => tr.gap { td {} td { "⋯" } td {} td {} },
-            Part::Same(old, new, text) => tr { td.n { (old) } td.line { (text) } td.n { (new) } td.line { (text) } },
+            Part::Same(old, new, text) => tr { td.n { (old) } td.line { (visible(text)) } td.n { (new) } td.line { (visible(text)) } },
             Part::Changed(removed, added) => {
                 @for row in 0..removed.len().max(added.len()) {
                     tr {
@@ -132,69 +135,18 @@ fn split(part: &Part<'_>) -> Markup {
     }
 }
 
-/// Whether a line may look like nothing, or make others look so, where the lines around it are not known: comments, properties, HTML.
-fn may_hide(line: &str) -> bool {
-    line.contains("%%") || line.contains('<') || ["---", "+++"].iter().any(|fence| line.trim_start().starts_with(fence))
-}
-
-/// The notes before and after, as far as the diff has them: its hunks, each as it looks. [`None`] if a change might not be seen so.
-fn rendered(parts: &[Part<'_>]) -> Option<Markup> {
-    let hides = |part: &Part<'_>| match part {
-        Part::Same(.., line) => may_hide(line),
-        Part::Changed(old, new) => old.iter().chain(new).any(|line| may_hide(line.text)),
-        Part::Gap | Part::More(_) => false,
-    };
-    if parts.iter().any(hides) {
-        return None;
-    }
-    let hunks = parts.split(|part| matches!(part, Part::Gap)).filter(|hunk| !hunk.is_empty());
-    let side = |hunk: &[Part<'_>], is_old: bool| {
-        let mut text = String::new();
-        for part in hunk {
-            match part {
-                Part::Same(.., line) => push(&mut text, line),
-                Part::Changed(old, new) => {
-                    for line in if is_old { old } else { new } {
-                        push(&mut text, line.text);
-                    }
-                }
-                Part::Gap | Part::More(_) => {}
-            }
-        }
-        let surroundings = Surroundings { is_part: true, ..Surroundings::default() };
-        markdown::show(&text, &surroundings).html
-    };
-    let is_all = |wanted: fn(&Part<'_>) -> bool| parts.iter().all(wanted);
-    let is_new = is_all(|part| matches!(part, Part::Changed(old, _) if old.is_empty()));
-    let is_gone = is_all(|part| matches!(part, Part::Changed(_, new) if new.is_empty()));
-    Some(html! {
-        div.looks {
-            @for hunk in hunks {
-                div.look {
-                    @if !is_new { div.note.before { p.side-name { "Before" } (side(hunk, true)) } }
-                    @if !is_gone { div.note.after { p.side-name { "After" } (side(hunk, false)) } }
-                }
-            }
-            @if let Some(Part::More(text)) = parts.last() { p.hint { (text) } }
-        }
-    })
-}
-
-fn push(text: &mut String, line: &str) {
-    text.push_str(line);
-    text.push('\n');
-}
-
 /// A line with these parts of it marked.
 pub(crate) fn marked(text: &str, marks: &[Range<usize>]) -> Markup {
+    let part = |range: Range<usize>| text.get(range).unwrap_or_default();
+    let shown = |range: Range<usize>| piece(part(0..range.start), part(range.clone()), part(range.end..text.len()));
     let mut pieces = Vec::new();
     let mut end = 0;
     for mark in marks {
-        pieces.push((text.get(end..mark.start).unwrap_or_default(), false));
-        pieces.push((text.get(mark.clone()).unwrap_or_default(), true));
+        pieces.push((shown(end..mark.start), false));
+        pieces.push((shown(mark.clone()), true));
         end = mark.end;
     }
-    pieces.push((text.get(end..).unwrap_or_default(), false));
+    pieces.push((shown(end..text.len()), false));
     html! { @for (text, is_mark) in pieces { @if is_mark { mark { (text) } } @else { (text) } } }
 }
 
@@ -227,7 +179,7 @@ fn parts<'a>(lines: &[&'a str]) -> Vec<Part<'a>> {
             }
             Some(b'.') => parts.push(Part::More(line)),
             _ => {
-                parts.push(Part::Same(old, new, text));
+                parts.push(Part::Same(old, new, text.strip_suffix('\r').unwrap_or(text)));
                 (old, new) = (old.saturating_add(1), new.saturating_add(1));
             }
         }
@@ -239,6 +191,11 @@ fn parts<'a>(lines: &[&'a str]) -> Vec<Part<'a>> {
 fn flush<'a>(parts: &mut Vec<Part<'a>>, removed: &mut Vec<Line<'a>>, added: &mut Vec<Line<'a>>) {
     if removed.is_empty() && added.is_empty() {
         return;
+    }
+    if removed.iter().chain(added.iter()).all(|line| line.text.ends_with('\r')) {
+        for line in removed.iter_mut().chain(added.iter_mut()) {
+            line.text = line.text.strip_suffix('\r').unwrap_or(line.text);
+        }
     }
     for (old, new) in removed.iter_mut().zip(added.iter_mut()) {
         if let Some((of_old, of_new)) = words(old.text, new.text) {
@@ -279,6 +236,21 @@ mod tests {
             ]
         );
         assert_eq!(counts(DIFF), (2, 1));
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_marked_in_every_view() {
+        let diff = "@@ -1,3 +1,3 @@\n a\u{AD}b\n-pay ada now\n+pay \u{202E}ada now\n";
+        for view in [View::Unified, View::Split, View::Rendered] {
+            let shown = show(diff, view, 100).into_string();
+            assert!(shown.contains("⟨U+202E⟩") && shown.contains("a⟨U+00AD⟩b"), "{shown}");
+            assert!(!shown.contains('\u{202E}'), "{shown}");
+        }
+        // Other ends of lines are a change; the same ones are none.
+        let shown = show("@@ -1,1 +1,1 @@\n-a\r\n+a\n", View::Split, 100).into_string();
+        assert!(shown.contains("⟨U+000D⟩"), "{shown}");
+        let shown = show("@@ -1,2 +1,2 @@\n x\r\n-a\r\n+b\r\n", View::Split, 100).into_string();
+        assert!(!shown.contains("U+000D"), "{shown}");
     }
 
     #[test]

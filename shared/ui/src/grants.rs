@@ -6,6 +6,7 @@ use axum::response::Response;
 use maud::{Markup, html};
 
 use crate::response;
+use crate::visible::visible;
 use crate::visit::{Form, Visit};
 
 /// The section of the access page, for the person of a deployment that has an authorization server.
@@ -35,7 +36,7 @@ fn row(visit: &Visit, listed: &Listed) -> Markup {
             div.row {
                 h2 {
                     @if listed.is_ended { span.status.gone { "Ended" } } @else { span.status.done { "Active" } }
-                    " " (grant.client_place) @if !grant.client_name.is_empty() { ", which calls itself " (grant.client_name) }
+                    " " (grant.client_place) @if !grant.client_name.is_empty() { ", which calls itself " (visible(&grant.client_name)) }
                 }
                 @if !listed.is_ended {
                     form method="post" action="/ui/access/revoke" {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answered as _, given};
 use crate::frame::Section;
+use crate::visible::visible;
 use crate::visit::{Form, Visit};
 use crate::{links, response, words};
 
@@ -31,7 +32,7 @@ pub(crate) async fn page(visit: Visit) -> Response {
     let is_newest_page = visit.number("before").is_none();
     let newest = versions.first().filter(|_| is_newest_page).map(|version| version.text("sha256")).unwrap_or_default();
     let content = html! {
-        h1 { "History of " a href=(links::note(path)) { (links::name(path)) } }
+        h1 { "History of " a.path href=(links::note(path)) { (visible(links::name(path))) } }
         ul.rows {
             @for (place, version) in versions.iter().enumerate() {
                 (row(&visit, path, version, newest, is_newest_page && place == 0))
@@ -51,13 +52,13 @@ fn row(visit: &Visit, path: &str, version: &Value, newest: &str, is_newest: bool
         li {
             div.row {
                 h2 {
-                    strong { (version.given("author").unwrap_or("older than the history")) }
+                    strong { (visible(version.given("author").unwrap_or("older than the history"))) }
                     @if let Some(operation) = version.given("operation") { " · " (words::operation(operation)) }
                     @if is_newest { " " span.status.done { "Newest" } }
                 }
                 span.facts { (words::bytes(version.number("bytes"))) " · " (words::time(version.text("time"))) }
             }
-            @if let Some(message) = version.given("message") { p.why { (message) } }
+            @if let Some(message) = version.given("message") { p.why { (visible(message)) } }
             div.actions {
                 @if version.given("author").is_some() {
                     a href=(links::page("note", &[("path", path), ("generation", &number)])) { "Read" span.hidden { " version " (number) } }

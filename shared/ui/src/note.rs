@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use crate::answer::{Answered as _, given};
 use crate::frame::Section;
 use crate::markdown::{self, Heading, Shown, Surroundings, Targets, Wikilinks};
+use crate::visible::visible;
 use crate::visit::{Form, Visit};
 use crate::{links, response, words};
 
@@ -88,7 +89,7 @@ async fn show(visit: &Visit, path: &str, with_pictures: bool) -> Response {
             article.note {
                 (crumbs(path))
                 // Many notes begin with their own name as a heading.
-                h1 class=[begins_with_name(path, &shown).then_some("hidden")] { (links::name(path)) }
+                h1 class=[begins_with_name(path, &shown).then_some("hidden")] { (visible(links::name(path))) }
                 (properties(&note["frontmatter"], &surroundings.targets))
                 @if is_long { p.hint { "A long note: its links are not followed here." } }
                 @if offset > 0 { p.hint { "From byte " (offset) " of " (words::bytes(note.number("bytes"))) ". " a href=(links::note(path)) { "From the beginning" } } }
@@ -184,7 +185,7 @@ fn crumbs(path: &str) -> Markup {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     html! {
         @if !folder.is_empty() {
-            p.crumbs { a href=(links::page("search", &[("folder", folder)])) { (folder) } }
+            p.crumbs { a href=(links::page("search", &[("folder", folder)])) { (visible(folder)) } }
         }
     }
 }
@@ -307,7 +308,7 @@ impl Around {
                 ul {
                     @for link in links {
                         li {
-                            a href=(links::note(link.text("source_path"))) { (links::name(link.text("source_path"))) }
+                            a href=(links::note(link.text("source_path"))) { (visible(links::name(link.text("source_path")))) }
                             @for line in link.list("contexts").iter().take(MAX_CONTEXTS) { p.context { (line.text("text")) } }
                         }
                     }

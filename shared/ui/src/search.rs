@@ -2,6 +2,8 @@
 
 mod filters;
 
+use std::borrow::Cow;
+
 use atlas_ops::Error;
 use atlas_tools::entry;
 use atlas_tools::notes::list_notes::ListNotes;
@@ -13,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answered as _, given};
 use crate::frame::Section;
+use crate::visible::{self, visible};
 use crate::visit::Visit;
 use crate::{links, response, words};
 
@@ -81,7 +84,7 @@ async fn found(visit: &Visit, asked: &Asked, mode: &str) -> Result<Markup, Error
     Ok(html! {
         @for correction in answer.list("corrections") {
             @let instead: Vec<&str> = correction.list("instead").iter().filter_map(Value::as_str).collect();
-            p.hint { "No note has “" (correction.text("word")) "”. Searched for " (instead.join(", ")) "." }
+            p.hint { "No note has “" (visible(correction.text("word"))) "”. Searched for " (visible(&instead.join(", "))) "." }
         }
         @if results.is_empty() { div.empty { p { "Nothing found." } } } @else {
             ul.rows.results { @for result in results { li { (row(result, &words)) } } }
@@ -105,9 +108,9 @@ async fn files(visit: &Visit, folder: &str) -> Result<Markup, Error> {
                     @let name = path.rsplit('/').next().unwrap_or(path);
                     li {
                         @if item.text("type") == "folder" {
-                            a.result href=(links::page("search", &[("folder", path)])) { strong { (name) "/" } }
+                            a.result href=(links::page("search", &[("folder", path)])) { strong.path { (visible(name)) "/" } }
                         } @else {
-                            a.result href=(links::note(path)) { strong { (links::name(path)) } " " span.facts { (words::time(item.text("mtime"))) } }
+                            a.result href=(links::note(path)) { strong.path { (visible(links::name(path))) } " " span.facts { (words::time(item.text("mtime"))) } }
                         }
                     }
                 }
@@ -159,8 +162,8 @@ fn row(result: &Value, words: &[String]) -> Markup {
     };
     html! {
         a.result href=(address) {
-            strong { (title) } " "
-            span.facts { (path) @if result.number("line") > 0 { ":" (result.number("line")) } @if result.number("page") > 0 { ", page " (result.number("page")) } }
+            strong.path { (visible(title)) } " "
+            span.facts { span.path { (visible(path)) } @if result.number("line") > 0 { ":" (result.number("line")) } @if result.number("page") > 0 { ", page " (result.number("page")) } }
             span.snippet { (marked(text, words)) }
         }
     }
@@ -168,7 +171,7 @@ fn row(result: &Value, words: &[String]) -> Markup {
 
 /// The text with the words that were searched for marked.
 fn marked(text: &str, words: &[String]) -> Markup {
-    let mut pieces: Vec<(&str, bool)> = Vec::new();
+    let mut pieces: Vec<(Cow<'_, str>, bool)> = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         // A word is marked where it begins one.
@@ -177,7 +180,8 @@ fn marked(text: &str, words: &[String]) -> Markup {
             rest.find(|letter: char| !letter.is_alphanumeric()).unwrap_or(rest.len()).max(first.len_utf8())
         });
         let (piece, after) = rest.split_at(step);
-        pieces.push((piece, length.is_some()));
+        let before = text.get(..text.len() - rest.len()).unwrap_or_default();
+        pieces.push((visible::piece(before, piece, after), length.is_some()));
         rest = after;
     }
     html! { @for (piece, is_mark) in pieces { @if is_mark { mark { (piece) } } @else { (piece) } } }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::answer::Answered as _;
 use crate::frame::{Section, said};
+use crate::visible::visible;
 use crate::visit::{Form, Visit};
 use crate::{links, response, words};
 
@@ -94,12 +95,12 @@ fn conflict(copy: &Value) -> Markup {
     html! {
         li {
             div.row {
-                h2 { a href=(links::page("conflict", &[("path", path)])) { (original) } }
-                a.button href=(links::page("conflict", &[("path", path)])) { "Compare" span.hidden { " " (path) } }
+                h2 { a href=(links::page("conflict", &[("path", path)])) { (visible(original)) } }
+                a.button href=(links::page("conflict", &[("path", path)])) { "Compare" span.hidden { " " (visible(path)) } }
             }
             p.facts {
                 @if !copy.is("has_original") { "Your version is gone. " }
-                "The other version" @if let Some(by) = copy.given("by") { " by " (by) } ": " a href=(links::document(path)) { (links::name(path)) }
+                "The other version" @if let Some(by) = copy.given("by") { " by " (visible(by)) } ": " a href=(links::document(path)) { (visible(links::name(path))) }
             }
         }
     }

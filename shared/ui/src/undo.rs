@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::answer::{Answered as _, given};
 use crate::frame::Section;
+use crate::visible::visible;
 use crate::visit::{Form, Visit};
 use crate::{links, response, words};
 
@@ -45,7 +46,7 @@ impl<'a> Which<'a> {
             @match self.generation {
                 Some(generation) => { "commit " (generation) },
                 None => {
-                    @if self.session.is_empty() { "what " (self.by) " did" } @else { "session “" (self.session) "”" }
+                    @if self.session.is_empty() { "what " (visible(self.by)) " did" } @else { "session “" (visible(self.session)) "”" }
                     @if !self.since.is_empty() { " since " (words::time(self.since)) }
                 }
             }
@@ -74,14 +75,18 @@ pub(crate) async fn preview(visit: Visit) -> Response {
     let generation = which.generation.map(|generation| generation.to_string()).unwrap_or_default();
     let content = html! {
         h1 { "Undo " (which.told()) "?" }
-        p.lead { (words::count(commits, "commit", "commits")) ", " (words::count(undone.len() as u64, "file", "files")) " to take back. Nothing has changed yet." }
+        p.lead {
+            (words::count(commits, "commit", "commits")) ", " (words::count(undone.len() as u64, "file", "files")) " to take back"
+            @if !left.is_empty() { ", " (words::count(left.len() as u64, "file stays", "files stay")) }
+            ". Nothing has changed yet."
+        }
         @if !undone.is_empty() {
             h2 { "What would happen" }
             ul.rows { @for file in undone { (taken_back(file)) } }
         }
         @if !left.is_empty() {
-            h2 { "What stays, since it was changed again" }
-            ul.rows { @for file in left { li { span.path { (file.text("path")) } " " span.facts { (file.text("reason")) } } } }
+            h2 { "What stays" }
+            (stays(left))
         }
         @if undone.is_empty() {
             p { "There is nothing to take back." }
@@ -103,16 +108,28 @@ pub(crate) async fn preview(visit: Visit) -> Response {
     visit.page(Section::Activity, "Undo", content)
 }
 
+/// Files that are not taken back, and why.
+fn stays(left: &[Value]) -> Markup {
+    html! {
+        ul.rows {
+            @for file in left {
+                @let path = file.text("path");
+                li { a.path href=(links::document(path)) { (visible(path)) } " " span.facts { (visible(file.text("reason"))) } }
+            }
+        }
+    }
+}
+
 fn taken_back(file: &Value) -> Markup {
     let path = file.text("path");
     html! {
         li {
             @match file.get("from_generation").and_then(Value::as_u64) {
                 Some(generation) => {
-                    a href=(links::document(path)) { (path) } " "
+                    a.path href=(links::document(path)) { (visible(path)) } " "
                     span.facts { "gets the text of " a href=(links::commit(generation)) { "commit " (generation) } " again" }
                 },
-                None => { a href=(links::document(path)) { (path) } " " span.facts { "goes into the trash: it was new" } }
+                None => { a.path href=(links::document(path)) { (visible(path)) } " " span.facts { "goes into the trash: it was new" } }
             }
         }
     }
@@ -123,7 +140,44 @@ pub(crate) async fn undo(form: Form) -> Response {
     let which = Which::of(|name| form.text(name));
     let upto = form.text("upto").parse().unwrap_or_default();
     match form.visit.call(entry::<UndoChanges>(), which.call(Some(upto), form.given("message"))).await {
-        Ok(_) => form.visit.told(response::see(&links::page("activity", &[("said", "undone")]))),
+        Ok(done) if done.list("left").is_empty() && !done.list("undone").is_empty() => {
+            form.visit.told(response::see(&links::page("activity", &[("said", "undone")])))
+        }
+        Ok(done) => form.visit.page(Section::Activity, "Undo", left(&done)),
         Err(error) => form.visit.refused(Section::Activity, &error),
+    }
+}
+
+/// Tells of an undo that left some files as they are, or all.
+fn left(done: &Value) -> Markup {
+    let (undone, left) = (done.list("undone"), done.list("left"));
+    html! {
+        @if undone.is_empty() {
+            h1 { "Nothing was taken back" }
+            @if !left.is_empty() { p.lead role="status" { "These stay as they are." } }
+        } @else {
+            h1 { (undone.len()) " of " (words::count((undone.len() + left.len()) as u64, "file", "files")) " taken back" }
+            p.lead role="status" { "That is one new commit. The next sync writes it into the folder. These files stay as they are." }
+        }
+        (stays(left))
+        p { a href="/ui/activity" { "All commits" } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_undo_tells_what_it_left_and_why() {
+        let stays = json!({ "path": "a.md", "reason": "ada changed it since" });
+        let undone = json!({ "path": "b.md", "how": "restored", "from_generation": 3 });
+        let some = left(&json!({ "undone": [undone, undone], "left": [stays] })).into_string();
+        assert!(some.contains("<h1>2 of 3 files taken back</h1>") && some.contains("ada changed it since"), "{some}");
+        let none = left(&json!({ "undone": [], "left": [stays] })).into_string();
+        assert!(none.contains("<h1>Nothing was taken back</h1>") && none.contains("ada changed it since"), "{none}");
+        assert!(!none.contains("new commit"), "{none}");
     }
 }

@@ -19,6 +19,7 @@ use crate::entrance;
 use crate::frame::{self, FORM_TOKEN, OF_VAULT, Section, Who};
 use crate::response;
 use crate::session::{self, Visitor, cookie};
+use crate::visible::visible;
 
 /// Most vaults to choose from.
 const MAX_VAULTS: usize = 200;
@@ -169,11 +170,11 @@ impl Visit {
         atlas_web::response::log(error);
         let content = html! {
             h1 { (title(error)) }
-            p { (error.message) }
+            p { (visible(&error.message)) }
             @let near = error.details.get("suggestions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
             @if !near.is_empty() {
                 p { "There is:" }
-                ul { @for path in near.iter().filter_map(Value::as_str) { li { a href=(crate::links::document(path)) { (path) } } } }
+                ul { @for path in near.iter().filter_map(Value::as_str) { li { a.path href=(crate::links::document(path)) { (visible(path)) } } } }
             }
         };
         let page = frame::page(Some(self.who()), Section::Other, title(error), content);

@@ -183,7 +183,7 @@ async fn attachments_come_back_with_the_links_to_them() {
 
     for (path, generation) in [("lone.bin", 5), ("sea.canvas", 7)] {
         let was = sha256(path).await;
-        ida.answer("delete_attachment", json!({ "path": path })).await;
+        confirmed(&client, "delete_attachment", json!({ "path": path })).await;
         assert_eq!(sha256(path).await, Value::Null, "{path}");
         undone(generation, &[path]).await;
         assert_eq!(sha256(path).await, was, "{path}");

@@ -5,6 +5,7 @@ use atlas_testkit::VaultBuilder;
 use serde_json::{Value, json};
 
 use super::visitor::{Page, Visitor, function, on_host};
+use crate::support::agent::{Agent, ERAS};
 use crate::support::deployment::{Client, Deployment, Reply};
 use crate::support::tokens::{bearer, send, token};
 
@@ -175,4 +176,67 @@ async fn the_list_is_sent_again_only_when_something_happened() {
     assert_eq!(list(&tag).await.status, 304);
     person.form("/ui", "/ui/approvals/approve", &[("id", &id)]).await.leads();
     assert_eq!(list(&tag).await.status, 200);
+}
+
+/// The text of a long note.
+fn long(word: &str) -> String {
+    (0..1700).map(|line| format!("{word} {line} of a long note\n")).collect()
+}
+
+#[tokio::test]
+async fn a_call_with_too_many_lines_is_shown_with_all_its_files_and_decided_on() {
+    let paths: Vec<String> = (0..100).map(|number| format!("log/{number:03}.md")).collect();
+    let vault = VaultBuilder::new().note("a.md", "one\n").note("b.md", "see [[a]]\n");
+    let vault = paths.iter().fold(vault, |vault, path| vault.note(path, &long("old")));
+    let deployment = Deployment::of_vault(&vault).await;
+    let client = on_host(&deployment);
+    let person = Visitor::person(&deployment, &client).await;
+    let items: Vec<Value> =
+        paths.iter().map(|path| json!({ "path": path, "mode": "overwrite", "content": long("new") })).collect();
+    let agent = Agent::new(&client, ERAS[0]).with(bearer(&token("agent", &scope::ALL, None)));
+    let asked = agent.failure("bulk_create_notes", json!({ "items": items })).await;
+    let id = asked["details"]["approval"]["id"].as_str().unwrap().to_owned();
+    let small = self::id(&delete(&client).await);
+    for place in ["/ui/approvals".to_owned(), format!("/ui/approvals/{id}")] {
+        let page = person.get(&place).await.ok();
+        for path in &paths {
+            assert!(page.contains(path), "{path}");
+        }
+        assert!(page.contains("+1700"), "{page:.2000}");
+        assert!(page.contains(">Approve</button>") && page.contains(">Refuse</button>"));
+    }
+    // The other call has its lines beside it, and the rest is a link away.
+    assert!(person.get("/ui/approvals").await.ok().contains(&small));
+    let page = person.get(&format!("/ui/approvals/{id}?file=log/007.md&from=1000")).await.ok();
+    assert!(page.contains("of a long note") && page.contains("Only"), "{page:.2000}");
+    person.form("/ui", "/ui/approvals/refuse", &[("id", &id), ("reason", "too much")]).await.leads();
+}
+
+#[tokio::test]
+async fn calls_that_wait_are_counted_however_many_were_decided_since() {
+    let deployment = deployment().await;
+    let client = on_host(&deployment);
+    let person = Visitor::person(&deployment, &client).await;
+    let first = id(&delete(&client).await);
+    for number in 0..60 {
+        let body = json!({ "content": format!("{number}\n") });
+        let id = id(&ask(&client, "PUT", "/notes/a.md", body).await);
+        person.form("/ui", "/ui/approvals/refuse", &[("id", &id)]).await.leads();
+    }
+    let page = person.get("/ui/approvals").await.ok();
+    assert!(page.contains("1 call waits") && page.contains(&format!("call-{first}")), "{page}");
+}
+
+#[tokio::test]
+async fn a_call_that_was_decided_does_not_keep_the_others_from_being_approved() {
+    let deployment = deployment().await;
+    let client = on_host(&deployment);
+    let person = Visitor::person(&deployment, &client).await;
+    let refused = id(&ask(&client, "PUT", "/notes/a.md", json!({ "content": "other\n" })).await);
+    let ids = [id(&overwrite(&client).await), refused.clone(), id(&delete(&client).await)];
+    person.form("/ui", "/ui/approvals/refuse", &[("id", &refused)]).await.leads();
+    let fields = ids.each_ref().map(|id| ("id", id.as_str()));
+    let page = person.form("/ui", "/ui/approvals/approve", &fields).await.ok();
+    assert!(page.contains("2 of 3 approved") && page.contains("that stands"), "{page}");
+    delete(&client).await.ok();
 }

@@ -51,7 +51,7 @@ reasons! {
     ApprovalNotFound = "approval_not_found": "No waiting call has this id.", "List the waiting calls with `list_approvals`.";
     ApprovalOwn = "approval_own": "The caller made this call.", "Let somebody else approve it: a person at the host, or another administrator.";
     ApprovalRefused = "approval_refused": "A person refused the call.", "Do not repeat it; ask them what they want instead.";
-    ApprovalsFull = "approvals_full": "Too many of the caller's calls wait for a person.", "Ask the person to decide on them, then call again.";
+    ApprovalsFull = "approvals_full": "Too many calls wait for a person.", "Ask the person to decide on them, then call again.";
     BasesSyntaxError = "bases_syntax_error": "The base cannot be read.", "Change it at the line and column that the message names.";
     BodyInvalid = "body_invalid": "The route does not accept this body.", "Correct it as the message says.";
     BodyTooLarge = "body_too_large": "The body is too large.", "Send less at once.";

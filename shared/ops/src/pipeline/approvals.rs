@@ -12,7 +12,7 @@ mod request;
 use std::collections::BTreeSet;
 
 use atlas_access::Caller;
-use atlas_mirror::{Id, Mirror, MirrorError};
+use atlas_mirror::{Id, Mirror, MirrorError, StateObject};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,9 @@ const MAX_BYTES: u64 = 8 << 20;
 const MAX_ROUNDS: u32 = 16;
 /// Most requests of one caller at a time.
 const MAX_OF_CALLER: usize = 100;
-/// Most requests that are listed.
+/// Most requests that wait for a person, of all callers: fewer than are listed, since several callers may ask at the same moment.
+const MAX_WAITING: usize = 150;
+/// Most requests that are listed: of those without a decision, and of the others.
 const MAX_LISTED: usize = 200;
 /// Requests fetched at once.
 const AT_ONCE: usize = 16;
@@ -131,7 +133,7 @@ pub(crate) async fn standing(mirror: &Mirror, asked: &PendingCall<'_>, own: &Use
     for round in 0..MAX_ROUNDS {
         let id = asked.id(plan, round);
         let Some(request) = readable(get_request(mirror, &id).await)? else {
-            check_room(mirror, asked).await?;
+            check_room(&mirror.list_state(FOLDER, None).await?, &asked.caller.pseudonym(), asked.now)?;
             let request = asked.request(plan);
             mirror.create_state_if_absent(&name(&id), &request).await?;
             return Ok(Standing::Waits(id, request.expires));
@@ -153,12 +155,35 @@ pub(crate) async fn standing(mirror: &Mirror, asked: &PendingCall<'_>, own: &Use
     Err(too_many())
 }
 
-async fn check_room(mirror: &Mirror, asked: &PendingCall<'_>) -> Result<(), Error> {
-    let of_caller = asked.caller.pseudonym();
-    let listed = mirror.list_state(FOLDER, None).await?;
-    let is_own = |name: &str| name.ends_with(&of_caller);
-    let count = listed.iter().filter(|made| is_own(&made.name) && made.written + request::TIME > asked.now).count();
-    if count < MAX_OF_CALLER { Ok(()) } else { Err(too_many()) }
+/// Whether the caller with this pseudonym may ask for one more approval.
+fn check_room(listed: &[StateObject], of_caller: &str, now: Timestamp) -> Result<(), Error> {
+    let is_own = |made: &&StateObject| made.name.ends_with(of_caller) && is_recent(made, now);
+    if listed.iter().filter(is_own).count() >= MAX_OF_CALLER {
+        return Err(too_many());
+    }
+    let decided = decided(listed);
+    if listed.iter().filter(|made| is_waiting(made, &decided, now)).count() < MAX_WAITING {
+        return Ok(());
+    }
+    let message = format!(
+        "{MAX_WAITING} calls wait for a person already: ask them to decide on some, with `atlas approvals`, then make this call again"
+    );
+    Err(Error::new(Code::TooManyRequests, Reason::ApprovalsFull, message))
+}
+
+/// Whether an object was made so lately that a request in it is still valid.
+fn is_recent(made: &StateObject, now: Timestamp) -> bool {
+    made.written + request::TIME > now
+}
+
+/// The ids of the listed requests with a decision.
+fn decided(listed: &[StateObject]) -> BTreeSet<&str> {
+    listed.iter().filter_map(|made| made.name.strip_suffix(DECISION)).collect()
+}
+
+/// Whether this is a request that waits for a person.
+fn is_waiting(made: &StateObject, decided: &BTreeSet<&str>, now: Timestamp) -> bool {
+    is_id(&made.name) && is_recent(made, now) && !decided.contains(made.name.as_str())
 }
 
 fn too_many() -> Error {
@@ -190,28 +215,37 @@ async fn record(
     Ok(Record { id, request, decision, is_used })
 }
 
-/// The newest requests, the newest first; and whether there are more.
+/// All requests that wait for a person, and the newest of the others, each the newest first; and whether there are more.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub async fn list(mirror: &Mirror) -> Result<(Vec<Record>, bool), Error> {
-    let mut listed = mirror.list_state(FOLDER, None).await?;
-    let names: BTreeSet<String> = listed.iter().map(|made| made.name.clone()).collect();
-    listed.retain(|made| is_id(&made.name));
-    listed.sort_by(|a, b| b.written.cmp(&a.written).then_with(|| a.name.cmp(&b.name)));
-    let has_more = listed.len() > MAX_LISTED;
-    let found = listed.into_iter().take(MAX_LISTED).map(|made| {
-        let (is_decided, is_used) =
-            (names.contains(&format!("{}{DECISION}", made.name)), names.contains(&format!("{}{USED}", made.name)));
+pub async fn list(mirror: &Mirror, now: Timestamp) -> Result<(Vec<Record>, bool), Error> {
+    let listed = mirror.list_state(FOLDER, None).await?;
+    let (shown, has_more) = shown(&listed, now);
+    let decided = decided(&listed);
+    let used: BTreeSet<&str> = listed.iter().filter_map(|made| made.name.strip_suffix(USED)).collect();
+    let found = shown.into_iter().map(|made| {
+        let id = made.name.as_str();
+        let (is_decided, is_used) = (decided.contains(id), used.contains(id));
         async move {
-            let id = made.name;
-            let Some(request) = readable(get_request(mirror, &id).await)? else { return Ok(None) };
-            record(mirror, id, request, is_decided, is_used).await.map(Some)
+            let Some(request) = readable(get_request(mirror, id).await)? else { return Ok(None) };
+            record(mirror, id.to_owned(), request, is_decided, is_used).await.map(Some)
         }
     });
     let found: Vec<_> = found.collect();
     let records: Vec<Option<Record>> = stream::iter(found).buffered(AT_ONCE).try_collect().await?;
     Ok((records.into_iter().flatten().collect(), has_more))
+}
+
+/// The requests that are listed, each kind the newest first; and whether there are more.
+fn shown(listed: &[StateObject], now: Timestamp) -> (Vec<&StateObject>, bool) {
+    let decided = decided(listed);
+    let mut requests: Vec<&StateObject> = listed.iter().filter(|made| is_id(&made.name)).collect();
+    requests.sort_by(|a, b| b.written.cmp(&a.written).then_with(|| a.name.cmp(&b.name)));
+    // However many were decided since, one that waits is listed.
+    let (waiting, others): (Vec<_>, Vec<_>) = requests.into_iter().partition(|made| is_waiting(made, &decided, now));
+    let has_more = waiting.len().max(others.len()) > MAX_LISTED;
+    (waiting.into_iter().take(MAX_LISTED).chain(others.into_iter().take(MAX_LISTED)).collect(), has_more)
 }
 
 /// The ids of the requests without a decision, from one listing. Some may have expired.
@@ -220,7 +254,7 @@ pub async fn list(mirror: &Mirror) -> Result<(Vec<Record>, bool), Error> {
 /// When the store cannot be read.
 pub async fn undecided(mirror: &Mirror) -> Result<BTreeSet<String>, Error> {
     let listed = mirror.list_state(FOLDER, None).await?;
-    let decided: BTreeSet<&str> = listed.iter().filter_map(|made| made.name.strip_suffix(DECISION)).collect();
+    let decided = decided(&listed);
     let ids = listed.iter().map(|made| made.name.as_str()).filter(|name| is_id(name) && !decided.contains(name));
     Ok(ids.map(str::to_owned).collect())
 }
@@ -303,3 +337,6 @@ fn used_name(id: &str) -> String {
 fn decision_name(id: &str) -> String {
     format!("{}{DECISION}", name(id))
 }
+
+#[cfg(test)]
+mod tests;

@@ -78,7 +78,7 @@ async fn approve_waiting(context: &Context<'_>, id: &str) -> Result<Output, Erro
         return Err(Error::new(Code::Forbidden, Reason::ApprovalOwn, message).with("id", id));
     }
     let is_pending = record.status(context.now) == Status::Pending;
-    if is_pending && !waiting::seen(context, &record.request, None).await?.is_current {
+    if is_pending && !waiting::seen(context, &record.request, None, None).await?.is_current {
         let message = "a note that this call would change has changed since: when the call is repeated, it waits for a new approval";
         return Err(Error::new(Code::Conflict, Reason::ApprovalLapsed, message).with("id", id));
     }

@@ -1,17 +1,19 @@
 //! `list_approvals`: the calls that wait for approval, and their changes.
 
+use std::cmp::Reverse;
+
 use atlas_ops::arguments::{self, Bounded, Exact, Given, ReadPath, Text};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::approvals::{self, Record, Status};
-use atlas_ops::pipeline::response_limit::cut;
+use atlas_ops::pipeline::response_limit::{AROUND_TEXT, bytes_of, cut, fitting};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::access::waiting::{self, RequestedFiles};
-use crate::changed_file::ChangedFile;
+use crate::access::waiting::{self, RequestedFiles, ShownLines};
+use crate::changed_file::{ChangedFile, SharedRoom};
 
 /// Lists the calls that wait for approval, and their changes.
 pub struct ListApprovals;
@@ -38,6 +40,9 @@ pub struct Arguments {
     /// The first line of diffs to return, counted from 0: the `next_line` of the page before.
     #[serde(default)]
     from_line: u64,
+    /// Only calls made before the one with this id: the last of the page before.
+    #[serde(default)]
+    before: Given<Exact<32>>,
     /// Most calls to return; 20 if not given.
     #[serde(default)]
     limit: Bounded<1, 100, 20>,
@@ -108,6 +113,8 @@ impl From<Status> for ListedStatus {
 pub struct Output {
     /// The calls, the newest first.
     approvals: Vec<Waiting>,
+    /// The number of all calls that wait, on this page or not.
+    waiting: usize,
     /// The number of calls that are not listed, since they would change notes that the caller may not read.
     #[serde(skip_serializing_if = "is_zero")]
     hidden: usize,
@@ -178,13 +185,26 @@ impl Operation for ListApprovals {
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let mirror = &context.vault.mirror;
-        let (records, has_more) = match arguments.id.as_ref() {
+        let (mut records, has_more) = match arguments.id.as_ref() {
             Some(id) => {
                 let record = approvals::get(mirror, id.as_str()).await?;
                 (vec![record.ok_or_else(|| approvals::missing(id.as_str()))?], false)
             }
-            None => approvals::list(mirror).await?,
+            None => approvals::list(mirror, context.now).await?,
         };
+        records.sort_by(|a, b| place(a).cmp(&place(b)));
+        // It may have been decided since, and be listed no more.
+        let first = match arguments.before.as_ref() {
+            Some(id) => {
+                let before = approvals::get(mirror, id.as_str()).await?;
+                let before = before.ok_or_else(|| approvals::missing(id.as_str()))?;
+                records.partition_point(|record| place(record) <= place(&before))
+            }
+            None => 0,
+        };
+        let may_see = |record: &&Record| waiting::may_see(context, &record.request);
+        let is_pending = |record: &&Record| record.status(context.now) == Status::Pending;
+        let waits = records.iter().filter(is_pending).filter(may_see).count();
         let status = match (*arguments.status, arguments.id.is_some()) {
             (None, false) => Some(WantedStatus::Pending),
             (status, _) => status,
@@ -194,33 +214,49 @@ impl Operation for ListApprovals {
             status.is_none_or(|status| status.takes(record.status(context.now)))
                 && session.is_none_or(|session| record.request.session.as_deref() == Some(session))
         };
-        let wanted: Vec<Record> = records.into_iter().filter(is_wanted).collect();
+        let wanted: Vec<Record> = records.into_iter().skip(first).filter(is_wanted).collect();
         let all = wanted.len();
-        let seen: Vec<Record> =
+        let mut seen: Vec<Record> =
             wanted.into_iter().filter(|record| waiting::may_see(context, &record.request)).collect();
         let hidden = all.saturating_sub(seen.len());
-        let limit = arguments.limit.get();
-        let mut truncated = has_more || seen.len() > limit;
-        let mut approvals = Vec::new();
-        for record in seen.into_iter().take(limit) {
-            let from_line = Some(arguments.from_line).filter(|_| arguments.diffs);
-            let mut seen = waiting::seen(context, &record.request, from_line).await?;
-            if let Some(path) = arguments.path.as_ref() {
-                seen.files.retain(|file| file.path == path.as_str());
-            }
-            approvals.push(Waiting::of(record, seen, context.now));
+        let mut truncated = has_more || seen.len() > arguments.limit.get();
+        seen.truncate(arguments.limit.get());
+        // The calls come first; their lines share the room that is left.
+        let path = arguments.path.as_ref().map(|path| path.as_str());
+        let mut room = context.limits.max_response_bytes.saturating_sub(AROUND_TEXT);
+        let fits = |record: &&Record| {
+            let rest = room.checked_sub(waiting::bytes_without_lines(record, path));
+            room = rest.unwrap_or_default();
+            rest.is_some()
+        };
+        let count = seen.iter().take_while(fits).count().max(1).min(seen.len());
+        truncated |= count < seen.len();
+        let mut shared = SharedRoom::new(room, count);
+        let mut approvals = Vec::with_capacity(count);
+        for record in seen.into_iter().take(count) {
+            let lines = ShownLines { from: arguments.from_line, room: shared.part() };
+            let lines = Some(lines).filter(|_| arguments.diffs);
+            let seen = waiting::seen(context, &record.request, path, lines).await?;
+            shared.take(seen.bytes);
+            approvals.push(Waiting::of(record, seen, context));
         }
         truncated |= cut(&mut approvals, context);
-        Ok(Answer { value: Output { approvals, hidden, truncated }, generation: None })
+        Ok(Answer { value: Output { approvals, waiting: waits, hidden, truncated }, generation: None })
     }
 }
 
+/// The place of a call in the list: the newest come first.
+fn place(record: &Record) -> (Reverse<Timestamp>, &str) {
+    (Reverse(record.request.asked), &record.id)
+}
+
 impl Waiting {
-    fn of(record: Record, RequestedFiles { files, is_current }: RequestedFiles, now: Timestamp) -> Self {
-        let status: ListedStatus = record.status(now).into();
+    fn of(record: Record, seen: RequestedFiles, context: &Context<'_>) -> Self {
+        let RequestedFiles { files, is_current, .. } = seen;
+        let status: ListedStatus = record.status(context.now).into();
         let Record { id, request, decision, .. } = record;
         let is_open = matches!(status, ListedStatus::Pending | ListedStatus::Approved);
-        Self {
+        let mut waiting = Self {
             id,
             status,
             operation: request.operation,
@@ -236,6 +272,16 @@ impl Waiting {
             decided_by: decision.as_ref().map(|decision| decision.by.clone()),
             decided_at: decision.as_ref().map(|decision| decision.at),
             reason: decision.and_then(|decision| decision.reason),
-        }
+        };
+        waiting.more_files += cut_beside(&mut waiting, context.limits.max_response_bytes);
+        waiting
     }
+}
+
+/// Cuts the files of a call to those that fit into an answer with it alone; returns the number of others.
+fn cut_beside(waiting: &mut Waiting, max_bytes: usize) -> usize {
+    let around = bytes_of(waiting).saturating_sub(bytes_of(&waiting.files));
+    let all = waiting.files.len();
+    waiting.files.truncate(fitting(&waiting.files, max_bytes.saturating_sub(around + AROUND_TEXT)));
+    all.saturating_sub(waiting.files.len())
 }

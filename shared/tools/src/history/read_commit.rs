@@ -15,7 +15,7 @@ use atlas_vault::VaultPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::changed_file::{Change, ChangedFile, MAX_COMPARED, diff, text};
+use crate::changed_file::{Change, ChangedFile, MAX_COMPARED, MAX_DIFF, diff, text};
 use crate::history::commit::{self, Commit, is_zero};
 use crate::history::renames::renames;
 
@@ -190,14 +190,17 @@ impl Pair<'_> {
             None => Some(String::new()),
         };
         let compared = text_of(was).zip(text_of(now)).filter(|_| !is_equal);
-        let lines = compared.as_ref().and_then(|(old, new)| diff(old, new, self.from_line));
+        let lines =
+            compared.as_ref().and_then(|(old, new)| diff(old, new, self.from_line, MAX_DIFF)).unwrap_or_default();
         ChangedFile {
             path: path.to_owned(),
             change,
             from: from.map(str::to_owned),
-            next_line: lines.as_ref().and_then(|lines| lines.next),
-            diff: lines.map(|lines| lines.diff),
+            next_line: lines.next,
+            diff: lines.diff,
             left_out: compared.is_none() && !is_equal,
+            lines_added: lines.counts.map(|(added, _)| added),
+            lines_removed: lines.counts.map(|(_, removed)| removed),
             bytes_before: was.map(|was| was.record.bytes),
             bytes_after: now.map(|now| now.record.bytes),
         }

@@ -155,9 +155,9 @@ impl Undo<'_> {
         let mut snapshots: Vec<Arc<Snapshot>> = Vec::new();
         let mut next = head.generation();
         while next > 0 && snapshots.len() <= MAX_GENERATIONS {
-            let page = self.context.vault.mirror.history(next, PAGE).await?;
+            let page = self.context.vault.mirror.history_over_gaps(next, PAGE).await?;
             let is_last = page.len() < PAGE || !self.which.looks_before(&page);
-            next = next.saturating_sub(PAGE as u64);
+            next = page.last().map_or(0, |oldest| oldest.generation().saturating_sub(1));
             snapshots.extend(page);
             if is_last {
                 break;
@@ -176,6 +176,13 @@ impl Undo<'_> {
         {
             snapshots.push(before);
         }
+        // Where the manifest before is lost, nobody knows what the commit itself changed.
+        let is_after_gap = |pair: &[Arc<Snapshot>]| match pair {
+            [after, before] if before.generation() + 1 < after.generation() => Some(after.generation()),
+            _ => None,
+        };
+        let after_gaps: BTreeSet<u64> = snapshots.windows(2).filter_map(is_after_gap).collect();
+        let commits: BTreeSet<u64> = commits.difference(&after_gaps).copied().collect();
         if commits.is_empty() {
             return Err(none_such());
         }

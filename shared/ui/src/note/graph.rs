@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::answer::Answered as _;
 use crate::links;
+use crate::visible::visible;
 
 const MIDDLE: f64 = 150.0;
 const NEAR: f64 = 68.0;
@@ -38,13 +39,13 @@ pub(super) fn show(path: &str, neighbors: &[Value]) -> Markup {
         svg.graph viewBox="0 0 300 300" role="group" aria-label="Notes near this one" {
             @for dot in &dots { line x1=(dot.from.0) y1=(dot.from.1) x2=(dot.x) y2=(dot.y) {} }
             @for dot in &dots {
-                a href=(links::document(dot.path)) aria-label=(links::name(dot.path)) class=[dot.is_far.then_some("far")] {
+                a href=(links::document(dot.path)) aria-label=(visible(links::name(dot.path))) class=[dot.is_far.then_some("far")] {
                     title { (dot.path) }
                     circle cx=(dot.x) cy=(dot.y) r=(if dot.is_far { 4 } else { 6 }) {}
                     @if !dot.is_far && near <= MAX_NAMES { text x=(dot.x) y=(dot.y + 16.0) aria-hidden="true" { (short(dot.path)) } }
                 }
             }
-            g.here { title { (path) } circle cx=(MIDDLE) cy=(MIDDLE) r="8" {} }
+            g.here { title { (visible(path)) } circle cx=(MIDDLE) cy=(MIDDLE) r="8" {} }
         }
     }
 }
@@ -86,8 +87,8 @@ fn at(angle: f64, distance: f64) -> (f64, f64) {
 fn short(path: &str) -> String {
     let name = links::name(path);
     if name.chars().count() <= MAX_NAME {
-        return name.to_owned();
+        return visible(name).into_owned();
     }
     let begin: String = name.chars().take(MAX_NAME - 1).collect();
-    format!("{begin}…")
+    format!("{}…", visible(&begin))
 }

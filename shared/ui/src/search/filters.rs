@@ -8,6 +8,7 @@ use maud::{Markup, html};
 use serde_json::{Value, json};
 
 use crate::answer::Answered as _;
+use crate::visible::visible;
 use crate::visit::Visit;
 
 /// Most tags, properties, and values of one, to choose from.
@@ -108,11 +109,11 @@ fn is_filter(part: &str) -> bool {
 fn told(filter: &str) -> Markup {
     let property = filter.strip_prefix('[').and_then(|inside| inside.strip_suffix(']')?.split_once(':'));
     match (filter.strip_prefix(FOLDER), filter.strip_prefix("tag:"), property) {
-        (Some(folder), ..) => html! { span.kind { "in " } (folder) },
-        (None, Some(tag), _) => html! { "#" (tag.trim_start_matches('#')) },
-        (None, None, Some((name, ""))) => html! { span.kind { "has " } (name) },
-        (None, None, Some((name, value))) => html! { span.kind { (name) ": " } (value) },
-        _ => html! { (filter) },
+        (Some(folder), ..) => html! { span.kind { "in " } (visible(folder)) },
+        (None, Some(tag), _) => html! { "#" (visible(tag.trim_start_matches('#'))) },
+        (None, None, Some((name, ""))) => html! { span.kind { "has " } (visible(name)) },
+        (None, None, Some((name, value))) => html! { span.kind { (visible(name)) ": " } (visible(value)) },
+        _ => html! { (visible(filter)) },
     }
 }
 
