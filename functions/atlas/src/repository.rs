@@ -36,6 +36,9 @@ const PAUSE: Duration = Duration::from_secs(60);
 /// While another agent's server publishes the folder: the pause between checks, and the longest wait.
 const BUSY_PAUSE: Duration = Duration::from_millis(200);
 const BUSY: Duration = Duration::from_secs(3600);
+/// How long calls do not wait for changes at first, and at most, where these were none.
+const CALM: Duration = Duration::from_secs(2);
+const LONGEST_CALM: Duration = Duration::from_secs(60);
 /// Most skipped files that are listed in one run.
 const MAX_NAMED: usize = 100;
 /// Most callers who wait for the index to be rebuilt.
@@ -83,7 +86,7 @@ impl Repository {
         let mirror = Mirror::open(kept::open(&path)?, VAULT.parse()?, cache, Options::default())?;
         let (state, seen) = watch::channel(State::default());
         let (asked, askers) = mpsc::channel(MAX_ASKERS);
-        let watch = Watch::new(PAUSE);
+        let watch = Watch::of(Tree::Code, PAUSE);
         let indexing = Indexing::new(seen, asked, watch.pending());
         Ok((Self { root, mirror, store, generation: None, state, askers, watch }, indexing))
     }
@@ -99,18 +102,25 @@ impl Repository {
     pub(crate) async fn follow(mut self) {
         let pending = self.watch.pending();
         let mut askers: Vec<Asker> = Vec::new();
-        let mut failures = 0_u32;
+        let (mut failures, mut fruitless) = (0_u32, 0_u32);
         output::note("[INFO] Starting indexing...");
         loop {
             self.watch.begin(&self.root);
-            pending.store(false, Ordering::Release);
+            let was_pending = pending.swap(false, Ordering::AcqRel);
+            let before = self.generation;
             let result = self.publish().await.map_err(|error| error.to_string());
             failures = if result.is_ok() { 0 } else { failures.saturating_add(1) };
             if let Err(error) = &result {
                 output::note(format_args!("[WARN] Indexing failed: {error}"));
             }
+            fruitless = match self.generation == before {
+                true => fruitless.saturating_add(u32::from(was_pending && result.is_ok())),
+                false => 0,
+            };
+            let calm_until = calm_after(fruitless).map(|calm| Instant::now() + calm);
             // A published index can be read, whatever later runs do.
             self.state.send_if_modified(|state| {
+                state.calm_until = calm_until;
                 let is_news = !matches!(state.ended, Some(Ok(())));
                 if is_news {
                     state.ended = Some(result.clone());
@@ -158,6 +168,7 @@ impl Repository {
                 result => break result?,
             }
         };
+        self.watch.leave_out(summary.excluded.iter().map(|(path, _)| path.as_str()));
         if self.generation.replace(summary.generation) != Some(summary.generation) {
             warn_of(&summary.skipped);
             output::note(format_args!(
@@ -167,6 +178,13 @@ impl Repository {
         }
         Ok(())
     }
+}
+
+/// How long calls do not wait for changes after so many runs for changes that found none: of files that rules exclude, say. One is nothing:
+/// a change may be told late.
+fn calm_after(fruitless: u32) -> Option<Duration> {
+    let doublings = fruitless.checked_sub(2)?;
+    Some(CALM.saturating_mul(2_u32.saturating_pow(doublings)).min(LONGEST_CALM))
 }
 
 fn warn_of(skipped: &[Skipped]) {
@@ -228,5 +246,18 @@ impl Progress for Steps {
         if before / every != (before + units) / every {
             self.tell(phase, before + units);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_wait_less_often_the_more_changes_turn_out_to_be_none() {
+        for (fruitless, seconds) in [(0, None), (1, None), (2, Some(2)), (3, Some(4)), (6, Some(32)), (7, Some(60))] {
+            assert_eq!(calm_after(fruitless).map(|calm| calm.as_secs()), seconds, "{fruitless}");
+        }
+        assert_eq!(calm_after(u32::MAX), Some(LONGEST_CALM));
     }
 }

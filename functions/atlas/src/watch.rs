@@ -1,15 +1,16 @@
 //! The pauses between the runs of a watching sync: a fixed time, or until a file of the folder changed and stayed
 //! unchanged for a moment, or somebody requested a sync.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use atlas_mirror::Mirror;
-use atlas_sync::rules;
+use atlas_sync::rules::Tree;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -38,9 +39,14 @@ const RETRY: Duration = Duration::from_secs(1);
 const REMOTE: &[u32] =
     &[0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x6573_5546, 0x0102_1997, 0x7375_7245, 0x5346_414f, 0x6b41_4653];
 
+/// Paths whose changes are none.
+type LeftOut = Arc<Mutex<BTreeSet<String>>>;
+
 /// Waits between runs.
 pub(crate) struct Watch {
+    tree: Tree,
     pause: Duration,
+    left_out: LeftOut,
     changed: Arc<Notify>,
     pending: Arc<AtomicBool>,
     watcher: Option<(Watched, RecommendedWatcher)>,
@@ -65,9 +71,20 @@ impl Watched {
 }
 
 impl Watch {
-    /// A watch with pauses of at most `pause`.
+    /// A watch of a vault with pauses of at most `pause`.
     pub(crate) fn new(pause: Duration) -> Self {
-        Self { pause, changed: Arc::default(), pending: Arc::default(), watcher: None, has_watched: false }
+        Self::of(Tree::Vault, pause)
+    }
+
+    /// A watch of such a folder with pauses of at most `pause`.
+    pub(crate) fn of(tree: Tree, pause: Duration) -> Self {
+        let (left_out, changed, pending) = Default::default();
+        Self { tree, pause, left_out, changed, pending, watcher: None, has_watched: false }
+    }
+
+    /// From now on changes of these files and folders, which end in `/`, are none, and of no others.
+    pub(crate) fn leave_out<'a>(&self, paths: impl Iterator<Item = &'a str>) {
+        *self.left_out.lock().unwrap_or_else(PoisonError::into_inner) = paths.map(str::to_owned).collect();
     }
 
     /// Whether something changed since this was last made false.
@@ -86,8 +103,10 @@ impl Watch {
         let Some(watched) = found.filter(|found| is_local(&found.path)) else { return };
         let root = watched.path.clone();
         let (changed, pending, inside) = (self.changed.clone(), self.pending.clone(), root.clone());
+        let (tree, left_out) = (self.tree, self.left_out.clone());
         let tell = move |event: notify::Result<Event>| {
-            if event.is_ok_and(|event| concerns(&event, &inside)) {
+            let is_left_out = |path: &str| is_in(&left_out.lock().unwrap_or_else(PoisonError::into_inner), path);
+            if event.is_ok_and(|event| concerns(&event, &inside, |path| belongs(tree, path) && !is_left_out(path))) {
                 pending.store(true, Ordering::Release);
                 changed.notify_one();
             }
@@ -196,14 +215,24 @@ async fn committed(mirror: &Mirror, synced: u64, is_folder: bool) {
     }
 }
 
-/// Whether an event is a change of a file of the vault, or of a folder.
-fn concerns(event: &Event, root: &Path) -> bool {
+/// Whether an event is a change of a file that `belongs` to the vault, or of a folder.
+fn concerns(event: &Event, root: &Path, belongs: impl Fn(&str) -> bool) -> bool {
     let is_change = !matches!(event.kind, EventKind::Access(_));
-    let belongs = |path: &PathBuf| {
-        let path = path.strip_prefix(root).ok().and_then(Path::to_str);
-        path.is_none_or(|path| rules::class_of(path).is_some())
-    };
-    is_change && event.paths.iter().any(belongs)
+    let concerned = |path: &PathBuf| path.strip_prefix(root).ok().and_then(Path::to_str).is_none_or(&belongs);
+    is_change && event.paths.iter().any(concerned)
+}
+
+/// Whether a path of such a folder may be a file or a folder of the vault.
+fn belongs(tree: Tree, path: &str) -> bool {
+    tree.class_of(path).is_some()
+}
+
+/// Whether one of these files and folders is the path or has it.
+fn is_in(left_out: &BTreeSet<String>, path: &str) -> bool {
+    let folders = path.match_indices('/').filter_map(|(end, _)| path.get(..=end));
+    left_out.contains(path)
+        || left_out.contains(&format!("{path}/"))
+        || folders.into_iter().any(|folder| left_out.contains(folder))
 }
 
 /// Whether all changes of the folder are made on this machine.
@@ -245,6 +274,42 @@ mod tests {
         watch.begin(&root);
         fs::write(root.join("a.md"), "a").unwrap();
         timeout(soon(), watch.wait(None)).await.expect("a change in the new folder to be seen");
+    }
+
+    #[test]
+    fn in_code_hidden_folders_of_it_count_and_what_its_rules_exclude_does_not() {
+        let left_out: BTreeSet<String> = ["target/", "run.log"].map(str::to_owned).into();
+        let is_change = |path: &str| belongs(Tree::Code, path) && !is_in(&left_out, path);
+        for (path, expected) in [
+            ("src/main.rs", true),
+            (".github/workflows/ci.yml", true),
+            ("target", false),
+            ("target/debug/deps/a.d", false),
+            ("targets/a", true),
+            ("run.log", false),
+            ("src/run.log", true),
+            (".git/index", false),
+            (".atlas/state/state", false),
+        ] {
+            assert_eq!(is_change(path), expected, "{path}");
+        }
+        assert!(!belongs(Tree::Vault, ".github/workflows/ci.yml"));
+    }
+
+    #[tokio::test]
+    async fn what_is_left_out_ends_no_pause() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("target")).unwrap();
+        let mut watch = Watch::of(Tree::Code, LONG);
+        watch.leave_out(["target/"].into_iter());
+        watch.begin(root.path());
+        fs::write(root.path().join("target/a"), "a").unwrap();
+        fs::write(root.path().join("a.rs"), "a").unwrap();
+        timeout(soon(), watch.wait(None)).await.expect("the change of the source to be seen");
+        watch.pending.store(false, Ordering::Release);
+        fs::write(root.path().join("target/a"), "b").unwrap();
+        sleep(QUIET).await;
+        assert!(!watch.pending.load(Ordering::Acquire));
     }
 
     #[tokio::test]

@@ -10,7 +10,7 @@ use rmcp::RoleServer;
 use rmcp::model::ProgressNotificationParam;
 use rmcp::service::RequestContext;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 /// The operation that rebuilds the index before it answers.
 const INDEX: &str = "atlas_index";
@@ -38,6 +38,14 @@ pub struct State {
     pub step: String,
     /// The result of the last run; [`None`] before the first has ended.
     pub ended: Option<Result<(), String>>,
+    /// Until then, calls do not wait for what seems to have changed: the last runs for such changes found none.
+    pub calm_until: Option<Instant>,
+}
+
+impl State {
+    fn is_calm(&self) -> bool {
+        self.calm_until.is_some_and(|until| Instant::now() < until)
+    }
 }
 
 impl Indexing {
@@ -57,9 +65,12 @@ impl Indexing {
                 return self.renewed().await;
             }
             let mut state = self.state.clone();
-            let ended = state.wait_for(|state| state.ended.is_some()).await.map_err(|_| ended())?.ended.clone();
+            let (ended, is_calm) = {
+                let state = state.wait_for(|state| state.ended.is_some()).await.map_err(|_| ended())?;
+                (state.ended.clone(), state.is_calm())
+            };
             // An agent that changed a file and asks at once gets an answer that knows it, unless that takes long.
-            if self.changed.load(Ordering::Acquire) {
+            if self.changed.load(Ordering::Acquire) && !is_calm {
                 let _ = timeout(FRESH, self.renewed()).await;
             }
             ended.unwrap_or(Ok(()))

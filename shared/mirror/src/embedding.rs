@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use async_trait::async_trait;
 use atlas_embeddings::{EmbedError, EmbeddingModel, Passage, Purpose, Vector, passages};
 use atlas_segment::text::decoded;
-use atlas_segment::vectors::{StoredVector, VectorWriter};
+use atlas_segment::vectors::{BuiltVectors, StoredVector, VectorWriter};
 use atlas_segment::{Kind, PartRef, Record};
 use atlas_vault::VaultPath;
 use bytes::Bytes;
@@ -102,6 +102,8 @@ struct Note {
 struct Lacking {
     segment: SegmentId,
     documents: u32,
+    /// How many of its documents wait now, if it has vectors.
+    waiting: Option<u32>,
     notes: Vec<Note>,
 }
 
@@ -152,7 +154,7 @@ impl Mirror {
                 done.waiting = all;
                 return Ok((done, failure));
             }
-            let (vectors, counts) = with_vectors(lacking, &known, embeddings.dimensions)?;
+            let (vectors, counts) = with_vectors(lacking, &known, embeddings.dimensions, is_other)?;
             let is_last = left == 0 || failure.is_some();
             let change = Change { began, embeddings: Some(embeddings.clone()), vectors, is_last };
             let fate = match self.commit(info, &change).await? {
@@ -212,7 +214,8 @@ impl Mirror {
             Some(Note { document, passages: passages(&path, &decoded(&text)) })
         };
         let notes = records.into_iter().zip(texts).filter_map(note).collect();
-        Ok(Lacking { segment: entry.id, documents: entry.layout.documents, notes })
+        let waiting = entry.vectors.map(|vectors| vectors.layout.waiting);
+        Ok(Lacking { segment: entry.id, documents: entry.layout.documents, waiting, notes })
     }
 
     /// The vectors of new notes, which are in path order, by a model in the store: those of the segments that they become.
@@ -250,6 +253,19 @@ impl Snapshot {
     pub fn waits_for_vectors(&self) -> bool {
         self.manifest().embeddings.is_some() && self.segments().iter().any(lacks)
     }
+
+    /// How many notes wait for its model's vectors, at most.
+    pub fn notes_waiting(&self) -> u64 {
+        if self.manifest().embeddings.is_none() {
+            return 0;
+        }
+        let of_segment = |entry: &SegmentEntry| match entry.vectors {
+            Some(vectors) => u64::from(vectors.layout.waiting),
+            None => u64::from(entry.layout.documents.saturating_sub(entry.deleted.count())),
+        };
+        let waiting: u64 = self.segments().iter().filter(|entry| lacks(entry)).map(of_segment).sum();
+        waiting.min(self.manifest().totals.notes)
+    }
 }
 
 /// The passages without a known vector, each once, with their keys.
@@ -269,15 +285,16 @@ struct Count {
     waiting: u64,
 }
 
-/// The vectors of segments, as far as they are known.
+/// The vectors of segments, as far as they are known; unless the model `is_other`, of those that get more than they have.
 fn with_vectors(
     lacking: Vec<Lacking>,
     known: &Known,
     dimensions: u32,
+    is_other: bool,
 ) -> Result<(BTreeMap<SegmentId, NewVectors>, Vec<Count>), MirrorError> {
     let mut vectors = BTreeMap::new();
     let mut counts = Vec::with_capacity(lacking.len());
-    for Lacking { segment, documents, notes } in lacking {
+    for Lacking { segment, documents, waiting, notes } in lacking {
         let mut count = Count { segment, notes: 0, waiting: 0 };
         let mut writer = VectorWriter::new(dimensions);
         let mut notes = notes.into_iter().peekable();
@@ -293,7 +310,8 @@ fn with_vectors(
             writer.push(vectors.as_deref());
         }
         let built = writer.finish().map_err(|error| MirrorError::conflict(error.to_string()))?;
-        vectors.extend(built.map(|built| (segment, NewVectors::from(built))));
+        let is_news = |built: &BuiltVectors| is_other || waiting.is_none_or(|waiting| built.layout.waiting < waiting);
+        vectors.extend(built.filter(is_news).map(|built| (segment, NewVectors::from(built))));
         counts.push(count);
     }
     Ok((vectors, counts))

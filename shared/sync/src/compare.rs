@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::decide::Version;
 use crate::head::Heads;
-use crate::rules::Tree;
+use crate::rules::{Tree, class_of_name, enters};
 use crate::scan::{File, Scan};
 use crate::state::Entry;
 
@@ -57,11 +57,13 @@ pub fn compare(scan: Scan, entries: Vec<Arc<Entry>>, heads: &Heads, tree: Tree, 
         item.head = heads.version(&item.path, item.ancestor());
     }
     let is_new = |path: &str| items.binary_search_by(|item| (*item.path).cmp(path)).is_err();
-    let only_head = heads.documents.iter().filter(|(path, _)| tree.class_of(path).is_some() && is_new(path));
+    let is_shown = |path: &str| tree.class_of(path).is_some() || tree == Tree::Vault && is_left_out_by_name(path);
+    let only_head = heads.documents.iter().filter(|(path, _)| is_shown(path) && is_new(path));
     let only_head: Vec<Item> = only_head
         .filter_map(|(path, documents)| {
             let head = Some(documents.first()?.sha256);
-            let found = if is_unknown(path) { InFolder::Unknown } else { InFolder::Nothing };
+            let found =
+                if is_unknown(path) || tree.class_of(path).is_none() { InFolder::Unknown } else { InFolder::Nothing };
             Some(Item { path: path.as_str().into(), entry: None, past: None, found, head, is_ignored: false })
         })
         .collect();
@@ -72,6 +74,12 @@ pub fn compare(scan: Scan, entries: Vec<Arc<Entry>>, heads: &Heads, tree: Tree, 
     }
     items.sort_by(|a, b| a.path.cmp(&b.path));
     items
+}
+
+/// Whether the file would belong to the vault if it had another name.
+fn is_left_out_by_name(path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    class_of_name(name).is_none() && folder.split('/').all(enters)
 }
 
 /// Takes the mirror's version as the last common one, so that the folder's version wins, whatever happened between.

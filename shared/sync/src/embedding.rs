@@ -3,7 +3,7 @@
 mod background;
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, TryLockError};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -23,6 +23,8 @@ use crate::progress::{Phase, Progress};
 const COMMIT_TIME: Duration = Duration::from_secs(300);
 /// The operation of these commits.
 const OPERATION: &str = "embed";
+/// The file in the state that the process locks which embeds.
+const LOCK: &str = "embedding.lock";
 /// Most bytes of kept vectors that are read.
 const MAX_KEPT: u64 = 2 << 30;
 
@@ -96,9 +98,20 @@ pub(crate) async fn embed_waiting(
     Ok((embedded, failure.map(|error| error.to_string())))
 }
 
+/// How many notes wait for the vectors of the chosen model, at most.
+fn waiting(newest: &Snapshot, chosen: Option<&Chosen>) -> u64 {
+    let now = newest.manifest().embeddings.as_ref();
+    let is_same = match chosen {
+        None => true,
+        Some(Chosen::Service { embeddings, .. }) => now.is_some_and(|now| now.id == embeddings.id),
+        Some(Chosen::Stored(name)) => now.is_some_and(|now| now.stored.is_some() && now.model == *name),
+    };
+    if is_same { newest.notes_waiting() } else { newest.manifest().totals.notes }
+}
+
 impl Embedder {
     /// Embeds with `model` what lacks vectors of `embeddings`; with another model than the mirror has, all notes. The error of the model, if it
-    /// failed midway, is beside what was done.
+    /// failed midway, is beside what was done. While another process embeds for the same folder, nothing is.
     ///
     /// # Errors
     /// When the mirror cannot be read, or not be committed to.
@@ -113,6 +126,21 @@ impl Embedder {
             // A look-up costs nothing the next time.
             Some(state) if !embeddings.is_look_up() => Some(state.join(format!("vectors-{}", embeddings.id))),
             _ => None,
+        };
+        // Vectors that cost something are not paid for twice.
+        let _lock = match self.state.as_deref().filter(|_| kept.is_some()).map(lock) {
+            Some(Err(TryLockError::WouldBlock)) => {
+                let head = mirror.head().await?;
+                let is_same = head.manifest().embeddings.as_ref().is_some_and(|now| now.id == embeddings.id);
+                let waiting = if is_same { head.notes_waiting() } else { head.manifest().totals.notes };
+                return Ok((Embedded { waiting, ..Embedded::default() }, None));
+            }
+            Some(Err(TryLockError::Error(error))) => {
+                tracing::warn!(%error, "other processes are not kept from embedding the same notes");
+                None
+            }
+            Some(Ok(lock)) => Some(lock),
+            None => None,
         };
         let dimensions = embeddings.dimensions as usize;
         let known = kept.as_deref().map(|path| read(path, dimensions)).unwrap_or_default();
@@ -199,6 +227,13 @@ impl EmbedProgress for Keeper<'_> {
 /// Bytes of a record: a key, a vector of so many dimensions, and a checksum.
 const fn record_bytes(dimensions: usize) -> usize {
     8 + Code::size(dimensions) + Row::size(dimensions) + 4
+}
+
+/// Locks the state for the one process that embeds, while the file is open.
+fn lock(state: &Path) -> Result<fs::File, TryLockError> {
+    let file = fs::File::options().create(true).truncate(false).write(true).open(state.join(LOCK));
+    let file = file.map_err(TryLockError::Error)?;
+    file.try_lock().map(|()| file)
 }
 
 /// Opens the file to append to it, after its last whole record.

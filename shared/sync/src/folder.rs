@@ -144,6 +144,12 @@ impl Folder {
         Some(Stamp::of(&metadata))
     }
 
+    /// When the file at `path` came there or was changed last, whatever its modification time says; in milliseconds since 1970 UTC.
+    pub(crate) fn placed_ms(&self, path: &str) -> Option<i64> {
+        let metadata = self.dir.symlink_metadata(path).ok()?;
+        Some(nanoseconds(metadata.ctime(), metadata.ctime_nsec()).div_euclid(1_000_000))
+    }
+
     /// The vault's `path` as the folder spells it, if something is there: in NFC, or decomposed (NFD) in its name, its folder or both. The last part
     /// may be a symbolic link.
     pub fn spelt(&self, path: &str) -> Option<String> {

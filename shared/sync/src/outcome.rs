@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::guard::Side;
 use crate::plan::{Lost, PathAction, PathPlan, SyncPlan};
+use crate::rules::class_of;
 use crate::state::Entry;
 use crate::target::ExpectedTarget;
 use crate::write::{Fingerprint, Write};
@@ -117,7 +118,8 @@ impl Outcome {
         let is_settled = |(index, path): (usize, &PathPlan)| match &path.action {
             PathAction::Gone => true,
             PathAction::Keep(known) => path.head == Some(known.sha256),
-            PathAction::Leave => path.is_head_unchanged(),
+            // No folder can have a file of a name that is left out.
+            PathAction::Leave => path.is_head_unchanged() || class_of(&path.path).is_none(),
             PathAction::Remove(_) | PathAction::Displace => self.removed.contains(&index) || path.is_head_unchanged(),
             PathAction::Write(_) | PathAction::Conflict(_) => {
                 at(&self.written, index).is_some() || path.is_head_unchanged()

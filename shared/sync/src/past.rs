@@ -2,12 +2,15 @@
 //! of date, not in conflict: its state was lost, or something else carried the file over from another synced folder.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 
 use atlas_mirror::{Mirror, Snapshot};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
+use crate::blocking::blocking;
 use crate::compare::{InFolder, Item};
 use crate::error::SyncError;
+use crate::folder::Folder;
 use crate::head::{self, HeadDocument, HeadDocuments, Heads};
 use crate::reading;
 
@@ -16,6 +19,9 @@ const PAGE: usize = 16;
 
 /// Most generations that are looked at because nothing says in which one a path had an earlier version: it was deleted in between.
 const MAX_BLIND: usize = 256;
+
+/// The generations before those that removed something, with the times of these in milliseconds since 1970 UTC.
+pub(crate) type Removals = BTreeMap<u64, i64>;
 
 /// A content that is looked for at a path.
 #[derive(Clone, Copy, Debug)]
@@ -50,41 +56,44 @@ pub(crate) struct Past<'a> {
 }
 
 impl Past<'_> {
-    /// The generations before those that removed something, as far as they tell which paths the mirror had for a while
+    /// The generations before those that removed something, each with the time of that in milliseconds since 1970 UTC, as far as they tell which paths the mirror had for a while
     /// that the last sync knew nothing of, in case a file of `items` is at one.
     ///
     /// # Errors
     /// Those of reading the mirror. Manifests that are not kept any more are unknown.
-    pub(crate) async fn before_removals(&self, items: &[Item]) -> Result<BTreeSet<u64>, SyncError> {
-        let Reach::After(seen) = self.reach else { return Ok(BTreeSet::new()) };
+    pub(crate) async fn before_removals(&self, items: &[Item]) -> Result<Removals, SyncError> {
+        let Reach::After(seen) = self.reach else { return Ok(Removals::new()) };
         let newest = self.head.generation();
         let is_wanted = |item: &Item| {
             matches!(item.found, InFolder::Touched(_)) && (item.head.is_none() || item.ancestor() != item.head)
         };
         // What one commit brings and removes was never there.
         if newest < seen.saturating_add(2) || !items.iter().any(is_wanted) {
-            return Ok(BTreeSet::new());
+            return Ok(Removals::new());
         }
         let count = usize::try_from(newest.saturating_sub(seen)).unwrap_or(MAX_BLIND).min(MAX_BLIND);
         let chain = match self.mirror.chain(newest, count).await.map_err(SyncError::from) {
-            Err(error) if head::is_gone(&error) => return Ok(BTreeSet::new()),
+            Err(error) if head::is_gone(&error) => return Ok(Removals::new()),
             chain => chain?,
         };
         let removing = chain.iter().map(|snapshot| snapshot.manifest()).filter(|manifest| manifest.changes.removed > 0);
-        Ok(removing.map(|manifest| manifest.generation.saturating_sub(1)).filter(|before| *before > seen).collect())
+        let timed = removing.map(|manifest| (manifest.generation.saturating_sub(1), manifest.time.as_millisecond()));
+        Ok(timed.filter(|(before, _)| *before > seen).collect())
     }
 
     /// Sets the ancestor of items that differ: the folder's version, if the mirror's history has it at that path within
-    /// reach. `contents` are the items' contents, by index. Only these paths are read in the history.
+    /// reach. `contents` are the items' contents, by index. Only these paths are read in the history. A file that came
+    /// into the `folder` after the mirror had removed it is a person's: a restored backup, say.
     ///
     /// # Errors
     /// Those of reading the mirror. Versions that are not kept any more are unknown.
     pub(crate) async fn recall(
         &self,
+        folder: &Arc<Folder>,
         heads: &Heads,
         items: &mut [Item],
         contents: &reading::Contents,
-        before_removals: BTreeSet<u64>,
+        before_removals: Removals,
     ) -> Result<(), SyncError> {
         // A content that the folder had elsewhere was moved here by a person.
         let moved: HashSet<[u8; 32]> = {
@@ -92,7 +101,7 @@ impl Past<'_> {
             vanished.filter_map(|item| item.entry.as_ref()).map(|entry| entry.sha256).collect()
         };
         let is_bounded = matches!(self.reach, Reach::After(_));
-        let mut rivals = Wanted { before_removals: is_bounded.then_some(before_removals), ..Wanted::default() };
+        let mut rivals = Wanted { before_removals: is_bounded.then(|| before_removals.clone()), ..Wanted::default() };
         let mut found = BTreeMap::new();
         for (index, content) in contents {
             let (Some(item), Ok(content)) = (items.get(*index), content) else { continue };
@@ -121,15 +130,36 @@ impl Past<'_> {
             }
             found.insert(path, *index);
         }
-        for path in generations_with(self.mirror, rivals).await?.into_values().flatten() {
-            let index = found.get(&path).copied();
-            if let Some((index, item)) = index.and_then(|index| Some((index, items.get_mut(index)?))) {
-                item.past =
-                    contents.get(&index).and_then(|content| content.as_ref().ok()).map(|content| content.sha256);
+        let mut recalled = Vec::new();
+        for (generation, paths) in generations_with(self.mirror, rivals).await? {
+            let removed_ms = removed_ms(&before_removals, generation);
+            for index in paths.iter().filter_map(|path| found.get(path)) {
+                let Some(Item { found: InFolder::Touched(file), head, .. }) = items.get(*index) else { continue };
+                recalled.push((*index, file.disk_path().to_owned(), removed_ms.filter(|_| head.is_none())));
+            }
+        }
+        let folder = folder.clone();
+        let recalled = blocking(move || {
+            let is_restored = |path: &str, removed_ms: Option<i64>| {
+                removed_ms.is_some_and(|removed| folder.placed_ms(path).is_some_and(|placed| placed > removed))
+            };
+            recalled.retain(|(_, path, removed_ms)| !is_restored(path, *removed_ms));
+            Ok(recalled)
+        });
+        for (index, ..) in recalled.await? {
+            let content = contents.get(&index).and_then(|content| content.as_ref().ok());
+            if let (Some(item), Some(content)) = (items.get_mut(index), content) {
+                item.past = Some(content.sha256);
             }
         }
         Ok(())
     }
+}
+
+/// When what the mirror had in a generation was removed; where something else came between, when the last of it may have been.
+fn removed_ms(before_removals: &Removals, generation: u64) -> Option<i64> {
+    let exact = before_removals.get(&generation).copied();
+    exact.or_else(|| before_removals.range(generation..).map(|(_, removed_ms)| *removed_ms).max())
 }
 
 /// Contents that are looked for at paths, from a generation on backwards.
@@ -139,7 +169,7 @@ pub(crate) struct Wanted {
     /// Generations that are looked at though nothing says that they have a version.
     blind: usize,
     /// The generations among which such a one is, if known.
-    before_removals: Option<BTreeSet<u64>>,
+    before_removals: Option<Removals>,
 }
 
 impl Wanted {
@@ -158,7 +188,7 @@ impl Wanted {
 
     fn add_blind(&mut self, generation: u64, newer: u64, path: String, sought: Sought) {
         let generation = match &self.before_removals {
-            Some(known) => known.range(..=generation).next_back().copied().unwrap_or(0),
+            Some(known) => known.range(..=generation).next_back().map_or(0, |(before, _)| *before),
             None => generation,
         };
         if generation <= sought.after {

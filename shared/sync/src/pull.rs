@@ -27,7 +27,7 @@ use crate::progress::{Phase, Progress};
 use crate::report::{Reason, Skipped};
 use crate::rules;
 use crate::scan::{File, Folders};
-use crate::target::{ExpectedTarget, Target, Unfinished};
+use crate::target::{ExpectedTarget, Keep, Target, Unfinished};
 use crate::write::Fingerprint;
 
 /// Most numbered copies of one file.
@@ -155,7 +155,12 @@ impl Puller<'_> {
         for (index, path, pull) in plan.pulls() {
             if let (None, ExpectedTarget::Version(version), Some(on_disk)) = (path.head, pull.expected, &pull.on_disk) {
                 let trashed = plan.heads.document(&format!(".trash/{}", path.path));
-                let keep = trashed.is_some_and(|document| document.sha256 == version);
+                let keep = match path.entry.as_ref().is_some_and(|entry| entry.sha256 == version) {
+                    // No sync brought this file here: it is the person's to throw away.
+                    false => Keep::Always,
+                    true if trashed.is_some_and(|document| document.sha256 == version) => Keep::IfFree,
+                    true => Keep::No,
+                };
                 jobs.push((index, on_disk.clone(), version, keep));
             }
         }
@@ -163,13 +168,18 @@ impl Puller<'_> {
         let removed = blocking(move || {
             let remove = |(index, path, version, keep): (usize, String, _, _)| {
                 let result = target.remove(&path, version, keep);
-                (index, path, result)
+                (index, path, keep, result)
             };
             Ok(jobs.into_iter().map(remove).collect::<Vec<_>>())
         });
-        for (index, path, result) in removed.await? {
+        for (index, path, keep, result) in removed.await? {
             match result {
-                Ok(()) => drop(pulled.done.insert(index, None)),
+                Ok(()) => {
+                    pulled.done.insert(index, None);
+                    if keep == Keep::Always {
+                        pulled.skipped.push(Skipped { path, reason: Reason::Outdated });
+                    }
+                }
                 Err(reason) => pulled.skipped.push(Skipped { path, reason }),
             }
         }

@@ -96,6 +96,9 @@ pub enum Reason {
     /// A file that a killed sync had moved aside, and that could not be put back.
     #[error("a sync was interrupted here; what it had moved aside is kept as {0}")]
     Recovered(String),
+    /// A file that no sync brought, with a text that the mirror had and removed.
+    #[error("the mirror had this text and removed it, so it was moved to the folder's .trash; move it back to keep it")]
+    Outdated,
     /// It was not completely fetched from the store.
     #[error("it could not be fetched to its end ({0}); the next sync tries again")]
     Unfetched(String),

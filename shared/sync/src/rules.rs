@@ -1,6 +1,6 @@
 //! Which files of a folder belong to the vault, and their classes by name. Pure.
 
-use atlas_vault::file_kind::{holds_keys, is_junk, may_be_text};
+use atlas_vault::file_kind::{is_left_out, may_be_text};
 use serde_json::Value;
 
 /// The class of a file, by its path.
@@ -204,7 +204,7 @@ pub fn of_placeholder(name: &str) -> Option<&str> {
 
 /// The class of a file of this name, in a folder that belongs to the vault.
 pub fn class_of_name(name: &str) -> Option<Class> {
-    if is_junk(name) || holds_keys(name) || name == STAGING {
+    if is_left_out(name) || name == STAGING {
         return None;
     }
     let extension = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension);

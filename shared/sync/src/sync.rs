@@ -1,6 +1,6 @@
 //! One sync: the mirror's changes go to the folder, and the folder's changes go to the mirror.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::merged::Merge;
 use crate::merging;
 use crate::options::SyncOptions;
 use crate::outcome::{self, Outcome};
-use crate::past::{Past, Reach};
+use crate::past::{Past, Reach, Removals};
 use crate::plan::{Lost, PathPlan, SyncPlan};
 use crate::progress::{Phase, Progress};
 use crate::pull::{self, Conflicted, Pulled, Puller};
@@ -342,7 +342,7 @@ async fn planned(
     .await?;
     let before_removals = match &past {
         Some(past) => past.before_removals(&items).await?,
-        None => BTreeSet::new(),
+        None => Removals::new(),
     };
     let (folder, progress) = (session.folder.clone(), progress.clone());
     let with_new = !before_removals.is_empty();
@@ -352,7 +352,7 @@ async fn planned(
     })
     .await?;
     if let Some(past) = past {
-        past.recall(&heads, &mut items, &contents, before_removals).await?;
+        past.recall(&session.folder, &heads, &mut items, &contents, before_removals).await?;
     }
     let folder = session.folder.clone();
     blocking(move || Ok(SyncPlan::of(items, contents, heads, &folder))).await

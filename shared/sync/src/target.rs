@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use atlas_mirror::Id;
+use atlas_vault::conflict::free_names;
 use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
@@ -65,6 +66,17 @@ pub(crate) enum ExpectedTarget {
     Version([u8; 32]),
 }
 
+/// Whether a file that is removed goes to the folder's trash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// No.
+    No,
+    /// Unless its name is taken there.
+    IfFree,
+    /// Under another name if its own is taken.
+    Always,
+}
+
 /// A file that was moved aside.
 pub(crate) struct Aside {
     /// Its original folder.
@@ -112,12 +124,15 @@ impl Target {
         Ok(Unfinished { target: self.clone(), file, staging, name })
     }
 
-    /// Removes the file at `path` if its SHA-256 is `version`. With `keep` it goes to the folder's trash, unless its
-    /// name is taken there.
-    pub(crate) fn remove(&self, path: &str, version: [u8; 32], keep: bool) -> Result<(), Reason> {
+    /// Removes the file at `path` if its SHA-256 is `version`.
+    pub(crate) fn remove(&self, path: &str, version: [u8; 32], keep: Keep) -> Result<(), Reason> {
         let aside = self.set_aside(path, version)?;
-        let is_kept = keep && self.keep(&aside, path).is_ok();
-        if is_kept { Ok(()) } else { aside.discard() }
+        match keep {
+            Keep::No => aside.discard(),
+            Keep::IfFree if self.keep(&aside, path).is_ok() => Ok(()),
+            Keep::IfFree => aside.discard(),
+            Keep::Always => self.keep_always(aside, path, version),
+        }
     }
 
     /// Moves the file at `path` to the free path `to`. A concurrent save moves with it, or creates a new file at
@@ -130,6 +145,26 @@ impl Target {
     fn keep(&self, aside: &Aside, path: &str) -> Result<(), Reason> {
         let (trash, name) = self.place_of(&format!("{TRASH}{path}"))?;
         move_new(&aside.folder, &aside.name, &trash, &name)
+    }
+
+    /// Moves it to the first free name of `path` in the trash, unless the trash has it already; else puts it back.
+    fn keep_always(&self, aside: Aside, path: &str, version: [u8; 32]) -> Result<(), Reason> {
+        let mut refused = Reason::Changed;
+        for name in free_names(path) {
+            match self.keep(&aside, &name) {
+                Ok(()) => return Ok(()),
+                Err(reason) => refused = reason,
+            }
+            let place = self.place_of(&format!("{TRASH}{name}"));
+            match place.and_then(|(trash, name)| folder::hash_of(&trash, &name)) {
+                Ok(found) if found == version => return aside.discard(),
+                Ok(_) => {}
+                // The name is free, so the failure has another cause.
+                Err(_) => break,
+            }
+        }
+        put_back(&aside.folder, &aside.name, &aside.parent);
+        Err(refused)
     }
 
     /// The folder of `path`, created if necessary, and the name in it.

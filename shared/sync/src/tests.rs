@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use atlas_mirror::{Mirror, Options, PartCache, Store, StoreOptions};
+use atlas_mirror::{CommitInfo, Mirror, Options, PartCache, Store, StoreOptions};
 use atlas_testkit::VaultBuilder;
 use atlas_testkit::notes::{Delete, Put, by};
 use jiff::Timestamp;
@@ -138,6 +138,12 @@ async fn agent_puts(host: &Host, put: Put) {
 
 async fn agent_deletes(host: &Host, path: &str) {
     host.mirror().commit(&by("agent"), &Delete(path.to_owned())).await.unwrap();
+}
+
+/// An agent deletes what was carried into the folder by then.
+async fn agent_deletes_later(host: &Host, path: &str) {
+    let later = CommitInfo { time: Timestamp::now() + Duration::from_secs(1800), ..by("agent") };
+    host.mirror().commit(&later, &Delete(path.to_owned())).await.unwrap();
 }
 
 /// Does something when a phase begins, or at a later point of it.

@@ -15,7 +15,7 @@ use atlas_ops::error::{Error, Reason};
 use atlas_ops::read::graph::Graph;
 use atlas_ops::read::index::DocumentRef;
 use atlas_vault::VaultPath;
-use atlas_vault::file_kind::is_junk;
+use atlas_vault::file_kind::is_left_out;
 
 /// How long a URL is valid.
 const URL_TIME: Duration = Duration::from_secs(15 * 60);
@@ -86,11 +86,11 @@ pub(crate) fn path(field: &str, text: &str, way: &str, tool_of_notes: &str) -> R
     Err(Error::bad_request(Reason::PathInvalid, problem).with("field", field))
 }
 
-/// Like [`path`], for a new path. It must not be in a folder that is never synced.
+/// Like [`path`], for a new path. Files of its name must be synced.
 pub(crate) fn new_path(field: &str, text: &str, way: &str, tool_of_notes: &str) -> Result<VaultPath, Error> {
     let path = path(field, text, way, tool_of_notes)?;
-    if is_junk(path.file_name()) {
-        let message = format!("{field}: files of this name belong to an operating system, and to no vault");
+    if is_left_out(path.file_name()) {
+        let message = format!("{field}: files of this name hold keys or are a program's own, and belong to no vault");
         return Err(Error::bad_request(Reason::PathInvalid, message).with("field", field));
     }
     Ok(path)
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn no_file_gets_a_name_that_a_sync_leaves_out() {
-        for name in ["a/Thumbs.db", "desktop.ini"] {
+        for name in ["a/Thumbs.db", "desktop.ini", "certs/server.pem", "id_rsa", "#a.txt#", "a.json~"] {
             let refused = new_path("to", name, "moved", "move_note").unwrap_err();
             assert_eq!((refused.reason(), &refused.details["field"]), ("path_invalid", &"to".into()), "{name}");
             assert!(path("from", name, "moved", "move_note").is_ok(), "{name}");

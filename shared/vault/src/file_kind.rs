@@ -129,6 +129,12 @@ pub fn holds_keys(name: &str) -> bool {
             || name.ends_with(".pem"))
 }
 
+/// Whether files of this name are left out of every vault: [`is_junk`] or [`holds_keys`].
+#[must_use]
+pub fn is_left_out(name: &str) -> bool {
+    is_junk(name) || holds_keys(name)
+}
+
 /// Whether a program that edits or carries files gives this name to a file of its own, for as long as it works.
 fn is_temporary(name: &str) -> bool {
     let is_between =

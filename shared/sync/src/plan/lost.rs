@@ -3,7 +3,8 @@
 use super::{PathAction, PathPlan, SyncPlan};
 use crate::decide::Version;
 use crate::guard::{FileKind, Loss, Losses, LostFile, Present, Side};
-use crate::target::ExpectedTarget;
+use crate::rules::{Class, class_of};
+use crate::target::{ExpectedTarget, TRASH};
 use crate::write::Fingerprint;
 
 /// The files of a kind that one side has lost.
@@ -32,17 +33,28 @@ impl Lost {
     }
 }
 
+/// The file at a path that the mirror removed and that no sync brought to the folder.
+fn carried_over(path: &PathPlan) -> Option<(FileKind, [u8; 32])> {
+    let PathAction::Pull(pull) = &path.action else { return None };
+    let (None, ExpectedTarget::Version(sha256)) = (path.head, pull.expected) else { return None };
+    let is_note = class_of(&path.path) == Some(Class::Note);
+    Some((if is_note { FileKind::Notes } else { FileKind::Attachments }, sha256))
+}
+
 impl SyncPlan {
-    /// The files that vanished from one side, or became empty, and exist nowhere else there. `before` is what that side
-    /// lost earlier. An empty file is no loss.
+    /// The files that vanished from one side, or became empty, and exist nowhere else there, also where no sync looks. `before`
+    /// is what that side lost earlier. An empty file is no loss.
     pub(crate) fn lost(&self, side: Side, what: FileKind, before: &[Loss]) -> Lost {
-        let entries =
-            self.paths.iter().enumerate().filter_map(|(index, path)| Some((index, path, path.entry.as_ref()?)));
         let (mut files, mut of) = (Vec::new(), 0);
-        for (index, path, entry) in entries.filter(|(_, _, entry)| FileKind::of(entry.kind) == what) {
+        for (index, path) in self.paths.iter().enumerate() {
+            let known = match &path.entry {
+                Some(entry) => Some((FileKind::of(entry.kind), entry.sha256, entry.size > 0)),
+                None => carried_over(path).filter(|_| side == Side::Mirror).map(|(kind, sha256)| (kind, sha256, true)),
+            };
+            let Some((_, sha256, is_full)) = known.filter(|(kind, ..)| *kind == what) else { continue };
             of += 1;
-            if entry.size > 0 && self.is_gone(side, path) {
-                files.push((index, LostFile::new(&path.path, entry.sha256)));
+            if is_full && self.is_gone(side, path) {
+                files.push((index, LostFile::new(&path.path, sha256)));
             }
         }
         if files.is_empty() {
@@ -55,6 +67,12 @@ impl SyncPlan {
                 present.paths.insert(LostFile::path(&path.path));
                 present.contents.extend(content.map(LostFile::content));
             }
+        }
+        if side == Side::Mirror {
+            // A sync of chosen paths has only these, and a file may have moved to others.
+            let live = self.heads.documents.iter().filter(|(path, _)| !path.starts_with(TRASH));
+            let full = live.filter_map(|(_, documents)| documents.first()).filter(|document| document.bytes > 0);
+            present.contents.extend(full.map(|document| LostFile::content(document.sha256)));
         }
         files.retain(|(_, file)| !present.contents.contains(&file.content));
         Lost { what, files, of, before: present.still_lost(before) }

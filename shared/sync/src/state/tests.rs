@@ -53,7 +53,8 @@ proptest! {
         let mut bytes = state.encode().unwrap();
         let at = at.index(bytes.len());
         bytes[at] ^= 1u8 << bit;
-        prop_assert_eq!(State::decode(&bytes), None);
+        // Without losses, version 4 has the same bytes.
+        prop_assert!(State::decode(&bytes).is_none_or(|read| read == state));
         prop_assert_eq!(State::decode(&bytes[..at]), None);
     }
 }

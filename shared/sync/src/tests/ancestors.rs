@@ -6,7 +6,7 @@ use atlas_testkit::notes::Put;
 use atlas_testkit::{CountingStore, VaultBuilder};
 use object_store::memory::InMemory;
 
-use super::{Host, agent_deletes, agent_puts, done, files, many, pulled};
+use super::{Host, agent_deletes, agent_deletes_later, agent_puts, done, files, many, pulled, skipped};
 use crate::{Danger, SyncError};
 
 #[tokio::test]
@@ -172,15 +172,59 @@ async fn a_version_that_something_else_carried_into_the_folder_does_not_win_over
 async fn a_deletion_is_not_undone_by_what_was_carried_into_the_folder_before_it() {
     let host = behind(&["two"]).await;
     agent_puts(&host, Put::note("new.md", "new")).await;
-    agent_deletes(&host, "a.md").await;
-    agent_deletes(&host, "new.md").await;
     host.vault.write("a.md", b"two");
     host.vault.write("new.md", b"new");
     host.vault.write("own.md", b"own");
+    agent_deletes_later(&host, "a.md").await;
+    agent_deletes_later(&host, "new.md").await;
+    host.vault.write(".trash/new.md", b"another");
     let summary = host.sync().await.unwrap();
     assert_eq!((done(&summary), pulled(&summary)), ((1, 0, 0), (0, 0, 2)), "{summary:?}");
     assert_eq!(host.mirrored().await.into_keys().collect::<Vec<_>>(), ["b.md", "own.md"]);
-    assert_eq!(files(host.vault.root()), host.mirrored().await);
+    // No sync brought them, so none destroys them.
+    let folder = files(host.vault.root());
+    let kept = [".trash/a.md", ".trash/new 2.md", ".trash/new.md", "b.md", "own.md"];
+    assert_eq!(folder.keys().collect::<Vec<_>>(), kept);
+    assert_eq!((&folder[".trash/a.md"][..], &folder[".trash/new 2.md"][..]), (&b"two"[..], &b"new"[..]));
+    let told = skipped(&summary);
+    assert!(told.len() == 2 && told.iter().all(|told| told.contains("moved to the folder's .trash")), "{told:?}");
+}
+
+/// A host whose mirror got forty notes, by the other host.
+async fn with_forty_more() -> (Host, Host) {
+    let host = Host::published(many(3)).await;
+    let other = host.beside(VaultBuilder::new());
+    other.sync().await.unwrap();
+    (0..40).for_each(|number| other.vault.write(&format!("new/{number}.md"), format!("new {number}").as_bytes()));
+    other.sync().await.unwrap();
+    (host, other)
+}
+
+#[tokio::test]
+async fn what_a_person_restores_after_a_deletion_is_theirs() {
+    let (host, _) = with_forty_more().await;
+    for number in 0..40 {
+        agent_deletes(&host, &format!("new/{number}.md")).await;
+    }
+    (0..40).for_each(|number| host.vault.write(&format!("new/{number}.md"), format!("new {number}").as_bytes()));
+    let summary = host.sync().await.unwrap();
+    assert_eq!((done(&summary), pulled(&summary)), ((40, 0, 0), (0, 0, 0)));
+    assert_eq!(host.mirrored().await.len(), 43);
+}
+
+#[tokio::test]
+async fn many_deletions_of_what_no_sync_brought_are_asked_about_and_go_to_the_trash() {
+    let (host, other) = with_forty_more().await;
+    (0..40).for_each(|number| host.vault.write(&format!("new/{number}.md"), format!("new {number}").as_bytes()));
+    (0..40).for_each(|number| other.vault.remove(&format!("new/{number}.md")));
+    other.sync_as(|options| options.allow_mass_delete = true).await.unwrap();
+    let refusal = host.refusal().await;
+    assert!(refusal.contains("40 of 43 notes vanished from the mirror"), "{refusal}");
+    assert!(host.vault.path("new/39.md").exists());
+    let summary = host.sync_as(|options| options.allow_mass_delete = true).await.unwrap();
+    assert_eq!((done(&summary), pulled(&summary)), ((0, 0, 0), (0, 0, 40)));
+    let kept = files(host.vault.root()).into_keys().filter(|path| path.starts_with(".trash/new/")).count();
+    assert_eq!(kept, 40);
 }
 
 #[tokio::test]

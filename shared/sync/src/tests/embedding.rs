@@ -18,6 +18,8 @@ struct Slow {
     go: Notify,
     is_going: AtomicBool,
     fails: AtomicBool,
+    /// It fails at texts that contain this.
+    refuses: Option<&'static str>,
     asked: AtomicUsize,
     texts: Mutex<Vec<String>>,
 }
@@ -43,6 +45,9 @@ impl EmbeddingModel for Slow {
         }
         if self.fails.load(Ordering::SeqCst) {
             return Err(EmbedError::Unavailable("status 503".to_owned()));
+        }
+        if self.refuses.is_some_and(|refused| texts.iter().any(|text| text.contains(refused))) {
+            return Err(EmbedError::Failed("status 500".to_owned()));
         }
         self.texts.lock().unwrap().extend(texts.iter().map(|text| (*text).to_owned()));
         Ok(texts.iter().map(|_| Vector::normalised(vec![1.0; 8]).unwrap()).collect())
@@ -86,7 +91,41 @@ async fn a_model_that_fails_is_left_alone_for_a_while() {
     let first = watched(&host, &model, &background).await;
     assert!(first.embedding_failure.as_ref().is_some_and(|why| why.contains("503")), "{first:?}");
     for _ in 0..3 {
-        assert_eq!(watched(&host, &model, &background).await.embedding_failure, None, "it is told once");
+        let later = watched(&host, &model, &background).await;
+        assert_eq!((later.embedding_failure, later.embedding_waiting), (first.embedding_failure.clone(), 1));
     }
     assert_eq!(model.asked.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_passage_that_is_refused_each_time_makes_no_generations_and_is_not_asked_for_again_and_again() {
+    let host = Host::new(VaultBuilder::new().note("a.md", "Tides.").note("b.md", "Kelp."));
+    let model = Arc::new(Slow { refuses: Some("Kelp"), ..Slow::default() });
+    model.let_go();
+    let once = async || watched(&host, &model, &Arc::default()).await;
+    let first = once().await;
+    assert_eq!((first.embedded, first.embedding_waiting), (1, 1), "{first:?}");
+    let again = once().await;
+    assert_eq!((again.generation, again.embedding_waiting), (first.generation, 1), "{again:?}");
+    let background = Arc::default();
+    watched(&host, &model, &background).await;
+    let asked = model.asked.load(Ordering::SeqCst);
+    for _ in 0..3 {
+        assert_eq!(watched(&host, &model, &background).await.embedding_waiting, 1);
+    }
+    assert_eq!(model.asked.load(Ordering::SeqCst), asked);
+}
+
+#[tokio::test]
+async fn one_process_at_a_time_pays_for_the_vectors_of_a_folder() {
+    let host = Host::published(VaultBuilder::new().note("a.md", "Tides.")).await;
+    let model = Arc::new(Slow::default());
+    model.let_go();
+    let other = std::fs::File::create(host.state().join("embedding.lock")).unwrap();
+    other.lock().unwrap();
+    let summary = watched(&host, &model, &Arc::default()).await;
+    assert_eq!((summary.embedding_waiting, summary.embedding_failure), (1, None));
+    assert_eq!(model.asked.load(Ordering::SeqCst), 0);
+    drop(other);
+    assert_eq!(watched(&host, &model, &Arc::default()).await.embedded, 1);
 }

@@ -11,6 +11,7 @@ use object_store::ObjectStoreExt as _;
 use object_store::memory::InMemory;
 
 use super::{Host, agent_deletes, agent_puts, at, done, many};
+use crate::Only;
 use crate::progress::Phase;
 use crate::state::StateFolder;
 
@@ -148,6 +149,21 @@ async fn notes_that_an_agent_trashed_count_as_vanished() {
     let error = host.refusal().await;
     assert!(error.contains("11 of 50 notes vanished from the mirror"), "{error}");
     assert!(host.vault.path("000.md").exists());
+}
+
+#[tokio::test]
+async fn notes_that_moved_to_where_a_sync_does_not_look_are_not_lost() {
+    let host = Host::new((0..20).fold(VaultBuilder::new(), |vault, number| {
+        vault.note(&format!("public/{number}.md"), &format!("note {number}"))
+    }));
+    let published = || Some(Only::of(["public/*.md"]).unwrap());
+    host.sync_as(|options| options.only = published()).await.unwrap();
+    for number in 0..15 {
+        agent_puts(&host, Put::note(&format!("private/{number}.md"), &format!("note {number}"))).await;
+        agent_deletes(&host, &format!("public/{number}.md")).await;
+    }
+    let summary = host.sync_as(|options| options.only = published()).await.unwrap();
+    assert_eq!(summary.pulled.removed, 15);
 }
 
 #[tokio::test]

@@ -173,6 +173,12 @@ async fn files_with_keys_and_leftovers_are_not_published_and_one_that_was_is_tol
     let summary = host.sync().await.unwrap();
     assert_eq!((done(&summary), pulled(&summary)), ((0, 0, 0), (0, 0, 0)));
     assert!(skipped(&summary)[0].starts_with(".env: files of this name hold keys"), "{summary:?}");
+    // What others write at such a path is told, and keeps the folder from nothing.
+    agent_puts(&host, Put::note(".env", "KEY=2").and("certs/server.pem", "key")).await;
+    let told = skipped(&host.sync().await.unwrap());
+    assert!(told.len() == 2 && told[1].starts_with("certs/server.pem: files of this name hold keys"), "{told:?}");
+    assert!(StateFolder::lock(&host.state()).unwrap().load().unwrap().unwrap().settled);
+    assert!(!host.vault.path("certs").exists());
     // Erased there, it stays here.
     agent_deletes(&host, ".env").await;
     assert_eq!(skipped(&host.sync().await.unwrap()), [""; 0]);

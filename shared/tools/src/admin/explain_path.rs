@@ -11,7 +11,7 @@ use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::writable::TRASH;
 use atlas_segment::Kind;
 use atlas_vault::VaultPath;
-use atlas_vault::file_kind::is_junk;
+use atlas_vault::file_kind::is_left_out;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -158,8 +158,9 @@ fn by_name(path: &VaultPath) -> Option<(Verdict, String)> {
     if is_hidden {
         return Some((Verdict::Closed, "Names that begin with a dot belong to no vault.".to_owned()));
     }
-    is_junk(path.file_name())
-        .then(|| (Verdict::Closed, "Files of this name are temporary, and belong to no vault.".to_owned()))
+    is_left_out(path.file_name()).then(|| {
+        (Verdict::Closed, "Files of this name hold keys or are a program's own, and belong to no vault.".to_owned())
+    })
 }
 
 /// Why the host's syncs leave out the file, or a folder that it is in.
