@@ -63,6 +63,8 @@ pub(crate) struct Rules {
     types: Places,
     /// The fields of what stands before a name and is none itself.
     qualifiers: Vec<u16>,
+    /// Where the names of arguments stand.
+    argument_names: Places,
 }
 
 /// Leaves that may name a local.
@@ -71,6 +73,8 @@ const IDENTIFIERS: [&str; 4] = ["identifier", "simple_identifier", "shorthand_pr
 const TYPES: [&str; 1] = ["type_identifier"];
 /// Fields of what qualifies a name.
 const QUALIFIERS: [&str; 2] = ["object", "qualifier"];
+/// The names of arguments: a kind and a field of it.
+const ARGUMENT_NAMES: [(&str, &str); 1] = [("keyword_argument", "name")];
 /// Values that are functions.
 const FUNCTIONS: [&str; 6] =
     ["arrow_function", "function_expression", "function", "generator_function", "func_literal", "lambda"];
@@ -99,7 +103,8 @@ impl Rules {
         }
         let (locals, types) = (Places::of(&language, grammar.locals), Places::of(&language, grammar.types));
         let qualifiers = QUALIFIERS.iter().filter_map(|field| language.field_id_for_name(field)).map(u16::from);
-        Self { qualifiers: qualifiers.collect(), language, actions, locals, types }
+        let argument_names = Places::of(&language, &ARGUMENT_NAMES);
+        Self { qualifiers: qualifiers.collect(), argument_names, language, actions, locals, types }
     }
 
     pub(crate) fn action(&self, kind: u16) -> Action {
@@ -116,9 +121,9 @@ impl Rules {
         self.types.have(kind, field)
     }
 
-    /// Whether what stands in `field` qualifies a name.
-    pub(crate) fn qualifies(&self, field: Option<u16>) -> bool {
-        field.is_some_and(|field| self.qualifiers.contains(&field))
+    /// Whether a child of `kind` in `field` names no type itself: it qualifies a name, or names an argument.
+    pub(crate) fn names_no_type(&self, kind: u16, field: Option<u16>) -> bool {
+        self.argument_names.have(kind, field) || field.is_some_and(|field| self.qualifiers.contains(&field))
     }
 }
 

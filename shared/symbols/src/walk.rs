@@ -117,7 +117,7 @@ impl<'t, 'r> Walk<'t, 'r> {
             return false;
         }
         if node.child_count() == 0 {
-            self.leaf(node, action, field);
+            self.leaf(node, action, parent, field);
         }
         if action.is_token_tree
             && let Some((name, at)) = self.before.take()
@@ -151,7 +151,7 @@ impl<'t, 'r> Walk<'t, 'r> {
         true
     }
 
-    fn leaf(&mut self, node: Node<'_>, action: Action, field: Option<u16>) {
+    fn leaf(&mut self, node: Node<'_>, action: Action, parent: u16, field: Option<u16>) {
         let token = text(node, self.source);
         if token.is_empty() {
             return;
@@ -162,7 +162,7 @@ impl<'t, 'r> Walk<'t, 'r> {
             }
             self.before = Some((token, node.end_byte()));
         }
-        let is_type = action.is_identifier && self.typing.is_some() && !self.rules.qualifies(field);
+        let is_type = action.is_identifier && self.typing.is_some() && !self.rules.names_no_type(parent, field);
         if (action.is_type_name || is_type) && node.start_byte() != self.naming {
             self.add_use(token);
         }

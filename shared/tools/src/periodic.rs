@@ -115,10 +115,10 @@ impl PeriodicNote {
             return Err(notes::missing(path.as_str()));
         }
         let used = found.as_ref().map(|(path, _)| path.as_str().to_owned());
-        let new = match (settings.check_new(&path), &named, &found) {
-            (Err(error), ..) => Err(Unmade::Language(error.message)),
-            (Ok(()), Some(named), None) => Err(Unmade::NoTemplate(named.clone())),
-            (Ok(()), _, found) => {
+        let new = match (settings.other_language(view, &path, which.at).await?, &named, &found) {
+            (Some(language), ..) => Err(Unmade::Language(language)),
+            (None, Some(named), None) => Err(Unmade::NoTemplate(named.clone())),
+            (None, _, found) => {
                 let filled = |(_, text): &(VaultPath, String)| settings.filled(text, &path, which.at);
                 Ok(found.as_ref().map(filled).unwrap_or_default())
             }
@@ -135,8 +135,8 @@ impl PeriodicNote {
 /// Why no note can be made. One that exists is found nevertheless.
 #[derive(Debug)]
 enum Unmade {
-    /// The language of its name is not known.
-    Language(String),
+    /// The language of its name is not known; it could be this one.
+    Language(&'static str),
     /// The settings name a template that is not there.
     NoTemplate(VaultPath),
 }
@@ -144,11 +144,16 @@ enum Unmade {
 impl Unmade {
     fn error(&self) -> Error {
         match self {
-            Self::Language(message) => {
-                Error::bad_request(Reason::SettingsInvalid, message.clone()).with("field", "context.locale")
+            Self::Language(id) => {
+                let message = format!(
+                    "names of these notes are in another language than English, such as {id}: set context.locale in the configuration to Obsidian's language, so that no period gets two notes"
+                );
+                Error::bad_request(Reason::SettingsInvalid, message).with("field", "context.locale")
             }
             Self::NoTemplate(path) => {
-                let message = format!("the settings name the template {path}, which is not there: a person can change it in Obsidian's settings, or create it");
+                let message = format!(
+                    "the settings name the template {path}, which is not there: a person can change it in Obsidian's settings, or create it"
+                );
                 Error::bad_request(Reason::TemplateUnusable, message).with("path", path.as_str())
             }
         }
@@ -165,7 +170,10 @@ async fn linked(view: &View, named: &VaultPath) -> Result<Option<(VaultPath, Str
     let mut files = Files::default();
     for (path, document) in settings::language::paths(&index, "")? {
         let is_namesake = path.rsplit('/').next().is_some_and(|last| last.to_lowercase() == name);
-        if is_namesake && index.shows(document) && let Ok(path) = VaultPath::parse(&path) {
+        if is_namesake
+            && index.shows(document)
+            && let Ok(path) = VaultPath::parse(&path)
+        {
             files.insert(path);
         }
     }

@@ -12,12 +12,11 @@ use atlas_ops::operation::Context;
 use atlas_ops::read::view::View;
 use atlas_vault::date_format::Locale;
 use atlas_vault::quickadd::{self, Action, Choice};
-use futures::future::try_join;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::plugins::{self, Dates};
+use crate::plugins::Documents;
 
 const PLUGIN: &str = "quickadd";
 
@@ -60,8 +59,9 @@ struct Settings {
 
 impl Settings {
     async fn read(context: &Context<'_>, view: &View) -> Result<Self, Error> {
-        let (settings, dates) = try_join(plugins::settings(view, PLUGIN), Dates::read(context, view)).await?;
-        let settings = settings.ok_or_else(not_there)?;
+        let mut documents = Documents::with_dates(view, PLUGIN, &[]).await?;
+        let dates = documents.dates(context)?;
+        let settings = documents.plugin(PLUGIN)?.ok_or_else(not_there)?;
         let globals = settings.get("globalVariables").and_then(Value::as_object).cloned().unwrap_or_default();
         Ok(Self { choices: quickadd::choices(&settings), globals, locale: dates.locale })
     }

@@ -10,13 +10,26 @@ use atlas_segment::facts::Task;
 use atlas_vault::task::{Priority, Settings, Status, TaskFields};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::plugins;
+use crate::plugins::Documents;
+
+const PLUGIN: &str = "obsidian-tasks-plugin";
 
 /// The settings of the plugin Tasks; those of a vault without it if there are none, or if the plugin is turned off.
 async fn settings(view: &View) -> Result<Settings, Error> {
-    let settings = plugins::settings(view, "obsidian-tasks-plugin").await?;
-    Ok(settings.as_ref().map(Settings::read).unwrap_or_default())
+    let mut documents = Documents::fetch(view, &[PLUGIN], &[]).await?;
+    Ok(read(documents.plugin(PLUGIN)?))
+}
+
+/// The same, where those that cannot be read are none.
+async fn readable_settings(view: &View) -> Result<Settings, Error> {
+    let mut documents = Documents::fetch(view, &[PLUGIN], &[]).await?;
+    Ok(read(documents.plugin(PLUGIN).ok().flatten()))
+}
+
+fn read(settings: Option<Value>) -> Settings {
+    settings.as_ref().map(Settings::read).unwrap_or_default()
 }
 
 /// A task.

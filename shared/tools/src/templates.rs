@@ -6,16 +6,14 @@ pub mod list_templates;
 use atlas_ops::arguments::invalid_input;
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::Context;
-use atlas_ops::read::settings::document;
 use atlas_ops::read::view::View;
 use atlas_vault::VaultPath;
 use atlas_vault::date_format::{Locale, MAX_FORMAT_BYTES};
 use atlas_vault::template::templater;
-use futures::future::try_join3;
 use jiff::civil::DateTime;
 use serde_json::{Map, Value};
 
-use crate::plugins::{self, Dates};
+use crate::plugins::Documents;
 
 const CORE: &str = ".obsidian/templates.json";
 const TEMPLATER: &str = "templater-obsidian";
@@ -32,8 +30,9 @@ struct Settings {
 
 impl Settings {
     async fn read(context: &Context<'_>, view: &View) -> Result<Self, Error> {
-        let (core, templater, dates) =
-            try_join3(document(view, CORE), plugins::settings(view, TEMPLATER), Dates::read(context, view)).await?;
+        let mut documents = Documents::with_dates(view, TEMPLATER, &[CORE]).await?;
+        let dates = documents.dates(context)?;
+        let (core, templater) = (documents.file(CORE)?, documents.plugin(TEMPLATER)?);
         let (core, templater) = (core.unwrap_or_default(), templater.unwrap_or_default());
         let text = |settings: &Value, name: &str| {
             let text = settings.get(name).and_then(Value::as_str).map(str::trim).unwrap_or_default();

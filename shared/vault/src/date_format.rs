@@ -5,16 +5,20 @@
 //!
 //! # Layout
 //! - [`locale`](Locale): languages, from `locales.jsonl`; `token`: the parts of a format; `write`; `read`
+//! - [`shape`](Shape): the texts that can be in a format in any language
 //!
 //! `infra/date_locales.mjs` writes `locales.jsonl`, and the dates of Moment.js in `golden.jsonl`, of which a test is.
 
 use jiff::civil::{Date, DateTime};
 
 pub use locale::Locale;
+pub use read::Reader;
+pub use shape::Shape;
 use token::{Token, expanded, tokens};
 
 mod locale;
 mod read;
+mod shape;
 mod token;
 mod write;
 

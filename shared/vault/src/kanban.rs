@@ -1,6 +1,7 @@
 //! Boards of the Kanban plugin: notes whose headings are lanes, and whose list items are cards. A change keeps every
 //! other byte.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::lines::{fit, line_break, line_end, line_start, next_line, spliced};
@@ -134,9 +135,11 @@ impl Board {
     ) -> Result<String, KanbanError> {
         let lane = self.lane(lane)?;
         let end = line_break(text).unwrap_or("\n");
-        let lines = card.trim().lines().collect::<Vec<_>>().join(&format!("{end}\t"));
         let status = if is_checked || lane.is_complete { 'x' } else { ' ' };
         let marker = lane.marker(text).unwrap_or("-");
+        // A tab is too little below a long number.
+        let indent = if width(marker) + 1 > TAB { " ".repeat(width(marker) + 1) } else { "\t".to_owned() };
+        let lines = card.trim().lines().collect::<Vec<_>>().join(&format!("{end}{indent}"));
         let (at, new) = lane.placed(text, &format!("{marker} [{status}] {lines}{end}"), position);
         Ok(spliced(text, vec![(at..at, new)]))
     }
@@ -165,15 +168,18 @@ impl Board {
             (false, false) => None,
         };
         // Items with another bullet would be another list, of which the plugin would make no cards.
-        let marker = written(card.marker.clone());
-        let marker = to.marker(text).filter(|other| other.len() == marker.len()).unwrap_or(marker);
+        let marker = to.marker(text).unwrap_or_else(|| written(card.marker.clone()));
         let mark = match (has_box, mark) {
             (true, None) => written(card.mark.clone()).to_owned(),
             (true, Some(mark)) => mark.to_owned(),
             (false, mark) => format!("[{}] ", mark.unwrap_or(" ")),
         };
         let before = written(card.marker.end..card.mark.start);
-        let mut lines = [marker, before, &mark, written(card.mark.end..card.range.end)].concat();
+        let space = before.len() - before.trim_start_matches([' ', '\t']).len();
+        let content = width(marker) + width(before.get(..space).unwrap_or_default()).clamp(1, TAB);
+        let further = next_line(text, line_end(text, card.mark.end)).min(card.range.end);
+        let (first, further) = (written(card.mark.end..further), indented(written(further..card.range.end), content));
+        let mut lines = [marker, before, &mark, first, &further].concat();
         if !lines.ends_with('\n') {
             lines.push_str(line_break(text).unwrap_or("\n"));
         }
@@ -240,10 +246,37 @@ impl Lane {
         (at, if begins_line { lines.to_owned() } else { fit(text, &format!("\n{lines}")).into_owned() })
     }
 
-    /// The list marker of its cards.
+    /// The list marker of its cards, with their indent.
     fn marker<'t>(&self, text: &'t str) -> Option<&'t str> {
-        text.get(self.cards.first()?.marker.clone())
+        let first = self.cards.first()?;
+        text.get(first.range.start..first.marker.end)
     }
+}
+
+/// The width of a tab.
+const TAB: usize = 4;
+
+/// The width of text in ASCII.
+fn width(text: &str) -> usize {
+    text.bytes().fold(0, |width, byte| width + if byte == b'\t' { TAB - width % TAB } else { 1 })
+}
+
+/// The `lines` of a card below its first, at least at this column; they stay in line with each other.
+fn indented(lines: &str, column: usize) -> Cow<'_, str> {
+    let indent = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
+    let is_blank = |line: &str| line.trim().is_empty();
+    let widths =
+        lines.lines().filter(|line| !is_blank(line)).map(|line| width(line.get(..indent(line)).unwrap_or_default()));
+    let missing = column.saturating_sub(widths.min().unwrap_or(column));
+    if missing == 0 {
+        return Cow::Borrowed(lines);
+    }
+    let more = |line: &str| {
+        let (before, behind) = line.split_at(if is_blank(line) { 0 } else { indent(line) });
+        let space = if is_blank(line) { String::new() } else { " ".repeat(missing) };
+        [before, &space, behind].concat()
+    };
+    Cow::Owned(lines.split_inclusive('\n').map(more).collect())
 }
 
 /// The cards in a part of the note: its items that are in no other list, quote or footnote.

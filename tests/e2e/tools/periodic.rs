@@ -89,6 +89,61 @@ async fn notes_in_another_language_are_found_and_never_doubled() {
 }
 
 #[tokio::test]
+async fn the_language_of_notes_among_many_others_is_found_also_by_digits_alone() {
+    let format = br#"{"format": "YYYY-MM-DD dddd"}"#;
+    let mut vault =
+        VaultBuilder::new().file(".obsidian/daily-notes.json", format).note("2026-11-20 Freitag.md", "there\n");
+    for number in 0..600 {
+        vault = vault.note(&format!("Zettel {number}.md"), "");
+    }
+    let client = Deployment::of_vault(&vault).await.client();
+    let tools = Tools::of(&client);
+    let of = |date: &str| json!({ "period": "daily", "date": date });
+    assert_eq!(tools.good("get_periodic_note", of("2026-11-20")).await["content"], "there\n");
+    tools.bad("create_periodic_note", of("2026-11-21"), "settings_invalid").await;
+
+    let names = ["2026-11-19", "2026-11-18", "٢٠٢٦-١١-٢٠"];
+    let vault = names.iter().fold(VaultBuilder::new(), |vault, name| vault.note(&format!("{name}.md"), "there\n"));
+    let client = Deployment::of_vault(&vault).await.client();
+    let tools = Tools::of(&client);
+    let error = tools.bad("find_or_create_periodic_note", of("2026-11-20"), "settings_invalid").await;
+    assert!(error["message"].as_str().unwrap().contains("context.locale"), "{error}");
+    assert_eq!(tools.good("find_or_create_periodic_note", of("2026-11-21")).await["path"], "2026-11-21.md");
+    let client = Deployment::of_vault(&VaultBuilder::new().note("٢٠٢٦-١١-٢٠.md", "there\n")).await.client();
+    let found = Tools::of(&client).good("find_or_create_periodic_note", of("2026-11-20")).await;
+    assert_eq!((&found["content"], &found["created"]), (&json!("there\n"), &json!(false)));
+}
+
+#[tokio::test]
+async fn settings_of_others_that_cannot_be_read_stop_nothing() {
+    let vault = VaultBuilder::new()
+        .file(".obsidian/community-plugins.json", b"<<<<<<< HEAD\n[]\n")
+        .file(".obsidian/app.json", b"{")
+        .file(".obsidian/plugins/calendar/data.json", b"{")
+        .note("2026-01-02.md", "- [ ] there\n");
+    let client = Deployment::of_vault(&vault).await.client();
+    let tools = Tools::of(&client);
+    let found = tools.good("get_periodic_note", json!({ "period": "daily", "date": "2026-01-02" })).await;
+    assert_eq!(found["exists"], true);
+    let filter = json!({ "filter": "not done" });
+    for (tool, call) in [("list_tasks", json!({})), ("tasks_filter", filter.clone())] {
+        assert_eq!(tools.good(tool, call).await["items"][0]["description"], "there", "{tool}");
+    }
+    // Those of Tasks are told where something depends on them.
+    let vault = vault.file(".obsidian/plugins/obsidian-tasks-plugin/data.json", b"{");
+    let client = Deployment::of_vault(&vault).await.client();
+    let tools = Tools::of(&client);
+    assert_eq!(tools.good("list_tasks", json!({})).await["items"][0]["description"], "there");
+    for (tool, call) in [
+        ("list_tasks", json!({ "status": ["todo"] })),
+        ("tasks_filter", filter),
+        ("update_task", json!({ "path": "2026-01-02.md", "line": 1, "set": { "status": "done" } })),
+    ] {
+        tools.bad(tool, call, "settings_invalid").await;
+    }
+}
+
+#[tokio::test]
 async fn a_template_that_is_not_there_is_named() {
     let vault = VaultBuilder::new()
         .file(".obsidian/daily-notes.json", br#"{"template": "lost"}"#)

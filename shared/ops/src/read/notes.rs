@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use atlas_mirror::{SegmentId, Snapshot};
-use atlas_segment::text::TextBlocks;
 use atlas_segment::{Part, PartRef, Record, TextSpan};
 use bytes::Bytes;
 use futures::future::{TryFutureExt as _, try_join};
@@ -76,7 +75,7 @@ pub async fn find(
     path: &str,
     wanted: impl Fn(&Record) -> bool + Sync,
 ) -> Result<Option<Found>, Error> {
-    look(snapshot, path, &wanted, false).await
+    one(look(snapshot, &[path], &wanted, false).await?)
 }
 
 /// The live document at `path` with its text. If nothing is cached, the text is fetched in the same wave as the record,
@@ -86,49 +85,7 @@ pub async fn find_at_once(
     path: &str,
     wanted: impl Fn(&Record) -> bool + Sync,
 ) -> Result<Option<Found>, Error> {
-    look(snapshot, path, &wanted, true).await
-}
-
-/// Not generic, so that its code exists once.
-async fn look(snapshot: &Snapshot, path: &str, wanted: &Wanted<'_>, at_once: bool) -> Result<Option<Found>, Error> {
-    snapshot.open_for(&[path]).await?;
-    let mut wave = Wave::default();
-    let mut pages = Vec::new();
-    let mut near: Vec<(usize, Range<u64>)> = Vec::new();
-    for (segment, entry) in snapshot.segments().iter().enumerate() {
-        if let Some((page, first)) = entry.layout.record_page(path)? {
-            let range = entry.layout.text_near(path)?;
-            if at_once
-                && (1..=MAX_NEAR).contains(&(range.end - range.start))
-                && snapshot.cost(&[(segment, page.clone())])? > 0
-            {
-                near.push((segment, range));
-            }
-            pages.push((segment, first, wave.add(segment, page), wave.add(segment, entry.layout.text_blocks()?)));
-        }
-    }
-    let texts = snapshot.fetch(&near).map_err(Error::from);
-    let (fetched, texts) = try_join(wave.fetch(snapshot), texts).await?;
-    let near: Vec<Prefetched> =
-        near.into_iter().zip(texts).map(|((segment, range), bytes)| Prefetched { segment, range, bytes }).collect();
-    for (segment, first, page, blocks) in pages {
-        let page: Arc<Part> = fetched.get(page)?;
-        let Some((index, record)) = page.record_page()?.find(path)? else {
-            continue;
-        };
-        let id = first.saturating_add(index as u32);
-        let Some(entry) = snapshot.segments().get(segment).filter(|_| snapshot.is_live(segment, id)) else { continue };
-        let text = if wanted(&record) {
-            let blocks: Arc<Part> = fetched.get(blocks)?;
-            let near = near.iter().find(|near| near.segment == segment);
-            text(snapshot, segment, blocks.text_blocks()?, record.text, near).await?
-        } else {
-            Bytes::new()
-        };
-        let (generation, replaces) = (entry.written_at(&record), entry.replaced_by(&record));
-        return Ok(Some(Found { record, text, generation, replaces, document: (entry.id, id) }));
-    }
-    Ok(None)
+    one(look(snapshot, &[path], &wanted, true).await?)
 }
 
 /// The live documents at `paths`, in their order, in two waves; with the texts of those that are `wanted`.
@@ -137,17 +94,47 @@ pub async fn find_all(
     paths: &[&str],
     wanted: impl Fn(&Record) -> bool + Sync,
 ) -> Result<Vec<Option<Found>>, Error> {
-    look_all(snapshot, paths, &wanted).await
+    look(snapshot, paths, &wanted, false).await
 }
 
-async fn look_all(snapshot: &Snapshot, paths: &[&str], wanted: &Wanted<'_>) -> Result<Vec<Option<Found>>, Error> {
+/// The live documents at `paths`, in their order, with their texts, which are few and small; fetched as [`find_at_once`] does.
+pub async fn find_all_at_once(snapshot: &Snapshot, paths: &[&str]) -> Result<Vec<Option<Found>>, Error> {
+    look(snapshot, paths, &|_| true, true).await
+}
+
+fn one(found: Vec<Option<Found>>) -> Result<Option<Found>, Error> {
+    Ok(found.into_iter().next().flatten())
+}
+
+/// A document whose text is to be cut from blocks.
+struct Cut {
+    at: usize,
+    blocks: Arc<Part>,
+    span: TextSpan,
+    parts: Vec<Slot>,
+}
+
+/// Not generic, so that its code exists once.
+async fn look(
+    snapshot: &Snapshot,
+    paths: &[&str],
+    wanted: &Wanted<'_>,
+    at_once: bool,
+) -> Result<Vec<Option<Found>>, Error> {
     snapshot.open_for(paths).await?;
     let mut wave = Wave::default();
     let mut slots: HashMap<(usize, u64), Slot> = HashMap::new();
     let mut places = Vec::new();
+    let mut near: Vec<(usize, Range<u64>)> = Vec::new();
     for (at, path) in paths.iter().enumerate() {
         for (segment, entry) in snapshot.segments().iter().enumerate() {
             if let Some((page, first)) = entry.layout.record_page(path)? {
+                if at_once && snapshot.cost(&[(segment, page.clone())])? > 0 {
+                    let wanted = (segment, entry.layout.text_near(path)?);
+                    if (1..=MAX_NEAR).contains(&(wanted.1.end - wanted.1.start)) && !near.contains(&wanted) {
+                        near.push(wanted);
+                    }
+                }
                 let mut add = |part: PartRef| {
                     *slots.entry((segment, part.range.start)).or_insert_with(|| wave.add(segment, part))
                 };
@@ -155,35 +142,45 @@ async fn look_all(snapshot: &Snapshot, paths: &[&str], wanted: &Wanted<'_>) -> R
             }
         }
     }
-    let fetched = wave.fetch(snapshot).await?;
+    let texts = snapshot.fetch(&near).map_err(Error::from);
+    let (fetched, texts) = try_join(wave.fetch(snapshot), texts).await?;
+    let near: Vec<Prefetched> =
+        near.into_iter().zip(texts).map(|((segment, range), bytes)| Prefetched { segment, range, bytes }).collect();
     let mut found: Vec<Option<Found>> = paths.iter().map(|_| None).collect();
     let mut texts = Wave::default();
     let mut slots: HashMap<(usize, u64), Slot> = HashMap::new();
-    let mut spans = Vec::new();
+    let mut cuts = Vec::new();
     let mut bytes = 0;
     for (at, segment, first, page, blocks) in places {
         let (Some(path), Some(place)) = (paths.get(at), found.get_mut(at)) else { continue };
         let Some((index, record)) = fetched.get(page)?.record_page()?.find(path)? else { continue };
         let id = first.saturating_add(index as u32);
         let Some(entry) = snapshot.segments().get(segment).filter(|_| snapshot.is_live(segment, id)) else { continue };
+        let mut text = Bytes::new();
         if wanted(&record) {
             bytes += u64::from(record.text.length);
             let blocks = fetched.get(blocks)?;
-            let parts = blocks.text_blocks()?.parts(&entry.layout, record.text)?.into_iter();
-            let mut add =
-                |part: PartRef| *slots.entry((segment, part.range.start)).or_insert_with(|| texts.add(segment, part));
-            let parts: Vec<Slot> = parts.map(&mut add).collect();
-            spans.push((at, blocks, record.text, parts));
+            let parts = blocks.text_blocks()?.parts(&entry.layout, record.text)?;
+            match held(snapshot, segment, &near, &parts)? {
+                Some(held) => text = blocks.text_blocks()?.cut(record.text, held.iter().map(AsRef::as_ref))?,
+                None => {
+                    let add = |part: PartRef| {
+                        *slots.entry((segment, part.range.start)).or_insert_with(|| texts.add(segment, part))
+                    };
+                    let parts = parts.into_iter().map(add).collect();
+                    cuts.push(Cut { at, blocks, span: record.text, parts });
+                }
+            }
         }
         let (generation, replaces) = (entry.written_at(&record), entry.replaced_by(&record));
-        *place = Some(Found { record, text: Bytes::new(), generation, replaces, document: (entry.id, id) });
+        *place = Some(Found { record, text, generation, replaces, document: (entry.id, id) });
     }
-    if bytes > MAX_TEXTS {
+    if bytes > MAX_TEXTS && paths.len() > 1 {
         let message = format!("these notes have {bytes} bytes; at most {MAX_TEXTS} are read at once: name fewer");
         return Err(Error::new(Code::TooLarge, Reason::NotesTooLarge, message));
     }
     let fetched = texts.fetch(snapshot).await?;
-    for (at, blocks, span, parts) in spans {
+    for Cut { at, blocks, span, parts } in cuts {
         let parts: Vec<Arc<Part>> = parts.into_iter().map(|slot| fetched.get(slot)).collect::<Result<_, _>>()?;
         if let Some(Some(found)) = found.get_mut(at) {
             found.text = blocks.text_blocks()?.cut(span, parts.iter().map(AsRef::as_ref))?;
@@ -192,20 +189,18 @@ async fn look_all(snapshot: &Snapshot, paths: &[&str], wanted: &Wanted<'_>) -> R
     Ok(found)
 }
 
-async fn text(
+/// The blocks of a text, if all of them were fetched along.
+fn held(
     snapshot: &Snapshot,
     segment: usize,
-    blocks: &TextBlocks,
-    span: TextSpan,
-    near: Option<&Prefetched>,
-) -> Result<Bytes, Error> {
-    let Some(entry) = snapshot.segments().get(segment) else { return Ok(Bytes::new()) };
-    let parts = blocks.parts(&entry.layout, span)?;
-    let held =
-        near.map(|near| parts.iter().map(|part| near.part(snapshot, part)).collect::<Result<Option<Vec<_>>, _>>());
-    let parts = match held.transpose()?.flatten() {
-        Some(held) => held,
-        None => snapshot.load(&parts.into_iter().map(|part| (segment, part)).collect::<Vec<_>>()).await?,
-    };
-    Ok(blocks.cut(span, parts.iter().map(AsRef::as_ref))?)
+    near: &[Prefetched],
+    parts: &[PartRef],
+) -> Result<Option<Vec<Arc<Part>>>, Error> {
+    for near in near.iter().filter(|near| near.segment == segment) {
+        let held: Result<Option<Vec<_>>, _> = parts.iter().map(|part| near.part(snapshot, part)).collect();
+        if let Some(held) = held? {
+            return Ok(Some(held));
+        }
+    }
+    Ok(None)
 }

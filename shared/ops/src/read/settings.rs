@@ -10,9 +10,18 @@ use crate::read::view::View;
 ///
 /// # Errors [`Reason::SettingsInvalid`] when it is not JSON.
 pub async fn document(view: &View, path: &str) -> Result<Option<Value>, Error> {
-    let Some(text) = text(view, path).await? else { return Ok(None) };
-    let text = text.strip_prefix('\u{FEFF}').unwrap_or(&text);
-    serde_json::from_str(text).map(Some).map_err(|error| unusable(path, &error.to_string()))
+    documents(view, &[path]).await?.pop().unwrap_or(Ok(None))
+}
+
+/// The JSON documents at `paths`, in their order, in the wave of one; each may be unusable for itself.
+pub async fn documents(view: &View, paths: &[&str]) -> Result<Vec<Result<Option<Value>, Error>>, Error> {
+    let found = notes::find_all_at_once(view.snapshot(), paths).await?;
+    let read = |path: &str, text: &[u8]| {
+        let text = text.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(text);
+        serde_json::from_slice(text).map(Some).map_err(|error| unusable(path, &error.to_string()))
+    };
+    let found = paths.iter().zip(found);
+    Ok(found.map(|(path, found)| found.map_or(Ok(None), |found| read(path, &found.text))).collect())
 }
 
 /// The text of the document at `path`; [`None`] if there is no such file.

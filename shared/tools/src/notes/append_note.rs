@@ -39,7 +39,7 @@ pub struct Arguments {
     /// At the start: below the properties, if there are some.
     #[serde(default = "arguments::yes")]
     after_frontmatter: bool,
-    /// Whether to put it on lines of its own; else it is added unchanged.
+    /// Whether to put it on lines of its own; else it is added unchanged, but for its line breaks.
     #[serde(default = "arguments::yes")]
     ensure_newline: bool,
     /// Create a missing note; not with heading.

@@ -99,8 +99,9 @@ impl Operation for ListPeriodicNotes {
 /// The existing notes by the settings, by date and path.
 fn found(index: &Index, settings: &Settings, from: Date, to: Date) -> Result<Vec<(Date, String, DocumentRef)>, Error> {
     let mut found = Vec::new();
+    let first_day = settings.first_day();
     for (path, document) in paths(index, settings.folder())? {
-        if let Some(date) = settings.first_day(&path).filter(|date| (from..=to).contains(date))
+        if let Some(date) = first_day(&path).filter(|date| (from..=to).contains(date))
             && index.shows(document)
         {
             found.push((date, path, document));

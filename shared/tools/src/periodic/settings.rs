@@ -6,25 +6,21 @@
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::Context;
 use atlas_ops::read::index::{Index, Want};
-use atlas_ops::read::settings::document;
 use atlas_ops::read::view::View;
 use atlas_ops::write::writable;
 use atlas_vault::date_format::{self, Locale};
 use atlas_vault::{VaultPath, template};
-use futures::future::try_join3;
 use jiff::civil::{Date, DateTime};
 use serde_json::Value;
 
-use self::language::OtherNames;
 use super::Period;
-use crate::plugins::{self, Dates};
+use crate::plugins::{Documents, PERIODIC};
 
 pub(super) mod language;
 mod placeholders;
 
 /// The file of the settings.
 const CORE: &str = ".obsidian/daily-notes.json";
-const PLUGIN: &str = "periodic-notes";
 
 /// The path and template of notes of a period.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,8 +33,10 @@ pub(super) struct Settings {
     /// The format of `{{date}}`; [`None`] for the note's name.
     date_format: Option<&'static str>,
     locale: Locale,
-    /// Names in other languages, where nobody says the language.
-    others: OtherNames,
+    /// The languages that names may be in, where nobody says the one.
+    languages: Vec<Locale>,
+    /// The language of most names that are there, if that is not English.
+    guessed: Option<&'static str>,
 }
 
 impl Period {
@@ -68,9 +66,10 @@ impl Period {
 impl Settings {
     /// The settings of `period`; Obsidian's own for daily notes unless the plugin has some.
     pub(super) async fn read(context: &Context<'_>, view: &View, period: Period) -> Result<Self, Error> {
-        let core = async { if period == Period::Daily { document(view, CORE).await } else { Ok(None) } };
-        let (plugin, core, dates) =
-            try_join3(plugins::settings(view, PLUGIN), core, Dates::read(context, view)).await?;
+        let core: &[&str] = if period == Period::Daily { &[CORE] } else { &[] };
+        let mut documents = Documents::with_dates(view, PERIODIC, core).await?;
+        let dates = documents.dates(context)?;
+        let (plugin, core) = (documents.plugin(PERIODIC)?, documents.file(CORE)?);
         let mut settings = match plugin.as_ref().and_then(|plugin| of_plugin(plugin, period)) {
             Some(found) => Self::of(found, period, None)?,
             None if period == Period::Daily => {
@@ -78,11 +77,12 @@ impl Settings {
             }
             None => {
                 let message = "the plugin Periodic Notes is not set up for such notes in this vault: turn them on in its settings";
-                return Err(Error::new(Code::NotFound, Reason::PluginMissing, message).with("plugin", PLUGIN));
+                return Err(Error::new(Code::NotFound, Reason::PluginMissing, message).with("plugin", PERIODIC));
             }
         };
         settings.locale = dates.locale;
-        if !dates.is_said && date_format::is_in_words(&settings.format) {
+        if !dates.is_said {
+            settings.languages = settings.possible_languages();
             settings.guess(&Index::fetch(view.clone(), Want::default()).await?)?;
         }
         Ok(settings)
@@ -102,7 +102,8 @@ impl Settings {
         let template = [text("template"), text("templatePath")].into_iter().find(|path| !path.is_empty());
         let template = template.unwrap_or_default().trim_matches('/').to_owned();
         let (format, locale) = (format.to_owned(), Locale::default());
-        Ok(Self { period, folder, format, template, date_format, locale, others: OtherNames::default() })
+        let (languages, guessed) = (Vec::new(), None);
+        Ok(Self { period, folder, format, template, date_format, locale, languages, guessed })
     }
 
     /// The path of the note of the period that has this day.
@@ -118,21 +119,25 @@ impl Settings {
         &self.folder
     }
 
-    /// The first day of the period of the note at `path`, if it is one of them.
-    pub(super) fn first_day(&self, path: &str) -> Option<Date> {
-        let name = path.strip_prefix(&self.folder)?.strip_suffix(".md")?;
-        self.locale.read(self.format.strip_suffix(".md").unwrap_or(&self.format), name)
+    /// What returns the first day of the period of the note at a path, if it is one of them.
+    pub(super) fn first_day(&self) -> impl Fn(&str) -> Option<Date> {
+        let reader = self.locale.reader(self.name_format());
+        move |path| reader.as_ref()?.read(self.name(path)?)
+    }
+
+    /// The date in the path of a note in the folder.
+    fn name<'p>(&self, path: &'p str) -> Option<&'p str> {
+        path.strip_prefix(&self.folder)?.strip_suffix(".md")
+    }
+
+    fn name_format(&self) -> &str {
+        self.format.strip_suffix(".md").unwrap_or(&self.format)
     }
 
     /// The template, if there is one.
     pub(super) fn template(&self) -> Option<VaultPath> {
         let name = self.template.strip_suffix(".md").unwrap_or(&self.template);
         (!name.is_empty()).then(|| VaultPath::parse(&format!("{name}.md")).ok())?
-    }
-
-    /// Fails if a new note of the period of `at` could be a second one.
-    pub(super) fn check_new(&self, path: &VaultPath) -> Result<(), Error> {
-        self.first_day(path.as_str()).map_or(Ok(()), |day| self.check_language(day))
     }
 
     /// A template, filled in. Everything else stays unchanged.

@@ -107,10 +107,21 @@ impl Locale {
         &self.table.id
     }
 
+    /// Its digits; none if they are those of English.
+    pub fn own_digits(self) -> impl Iterator<Item = char> {
+        self.table.replaced.iter().filter(|(from, _)| from.is_ascii_digit()).map(|(_, to)| *to)
+    }
+
     /// This language, with weeks that begin on another day.
     #[must_use]
     pub fn with_first_day(self, day: Weekday) -> Self {
         Self { first_day: day.to_sunday_zero_offset().into(), ..self }
+    }
+
+    /// Another language, with this one's weeks if they begin on another day than usual.
+    #[must_use]
+    pub fn speaking(self, language: Self) -> Self {
+        if self.first_day == self.table.week.0 { language } else { Self { first_day: self.first_day, ..language } }
     }
 
     fn of(table: &'static Table) -> Self {

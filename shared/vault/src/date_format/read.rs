@@ -26,45 +26,82 @@ struct DateParts {
     iso_week: Option<i8>,
 }
 
+/// Reads texts of one format in one language.
+#[derive(Debug)]
+pub struct Reader<'f> {
+    locale: Locale,
+    format: &'f str,
+    tokens: Vec<ReadToken>,
+}
+
+/// A token, with the digits of English.
+#[derive(Debug)]
+enum ReadToken {
+    Literal(String),
+    Part(&'static str),
+}
+
 impl Locale {
-    /// The first day of the period that `text` names: a day, week, month, quarter or year. `None` if `text` is not in
-    /// `format`, or the format does not determine a period.
+    /// Reads texts in `format`. [`None`] if the format is too long.
     #[must_use]
-    pub fn read(self, format: &str, text: &str) -> Option<Date> {
+    pub fn reader(self, format: &str) -> Option<Reader<'_>> {
         if format.len() > MAX_FORMAT_BYTES {
             return None;
         }
-        let expanded = expanded(format, self);
-        let (plain_format, plain) = (self.plain(&expanded), self.plain(text));
+        let owned = |token: Token<'_>| match token {
+            Token::Literal(literal) => ReadToken::Literal(literal.to_owned()),
+            Token::Part(part) => ReadToken::Part(part),
+        };
+        let tokens = tokens(&self.plain(&expanded(format, self))).map(owned).collect();
+        Some(Reader { locale: self, format, tokens })
+    }
+
+    /// The same as [`Reader::read`], for one text.
+    #[must_use]
+    pub fn read(self, format: &str, text: &str) -> Option<Date> {
+        self.reader(format)?.read(text)
+    }
+
+    /// The text with this language's digits and commas as in English.
+    fn plain<'a>(self, text: &'a str) -> Cow<'a, str> {
+        let replaced = &self.table.replaced;
+        if replaced.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let one = |letter: char| replaced.iter().find(|(_, to)| *to == letter).map_or(letter, |(from, _)| *from);
+        text.chars().map(one).collect()
+    }
+}
+
+impl Reader<'_> {
+    /// The first day of the period that `text` names: a day, week, month, quarter or year. `None` if `text` is not in
+    /// the format, or the format does not determine a period.
+    #[must_use]
+    pub fn read(&self, text: &str) -> Option<Date> {
+        let locale = self.locale;
+        let plain = locale.plain(text);
         let mut said = DateParts::default();
         let mut rest = &*plain;
-        for token in tokens(&plain_format) {
+        for token in &self.tokens {
             rest = match token {
-                Token::Literal(literal) => rest.strip_prefix(literal)?,
-                Token::Part(part) => said.take(self, part, rest)?,
+                ReadToken::Literal(literal) => rest.strip_prefix(literal.as_str())?,
+                ReadToken::Part(part) => said.take(locale, part, rest)?,
             };
         }
         if !rest.is_empty() {
             return None;
         }
-        let first = said.first(self)?;
+        let first = said.first(locale)?;
         // The days of one week can lie in two years, so each day of the week is tried.
         let days = if said.is_week() { 7 } else { 1 };
         let mut day = Some(first);
         for _ in 0..days {
-            if self.write(format, day?.at(0, 0, 0, 0)) == text {
+            if locale.write(self.format, day?.at(0, 0, 0, 0)) == text {
                 return Some(first);
             }
             day = day?.checked_add(1.day()).ok();
         }
         None
-    }
-
-    /// The text with this language's digits and commas as in English.
-    fn plain(self, text: &str) -> Cow<'_, str> {
-        let replaced = &self.table.replaced;
-        let one = |letter: char| replaced.iter().find(|(_, to)| *to == letter).map_or(letter, |(from, _)| *from);
-        text.chars().map(one).collect()
     }
 }
 

@@ -154,6 +154,23 @@ fn a_name_says_with_which_day_it_begins() {
     }
 }
 
+#[test]
+fn other_texts_do_not_fit_the_shape() {
+    for (format, text) in [
+        ("YYYY-MM-DD dddd", "Zettel 17"),
+        ("YYYY-MM-DD dddd", "202611201530 Zettel"),
+        ("YYYY-MM-DD dddd", "2026-11-20/Freitag"),
+        ("YYYY/MM-DD", "2026-11-20"),
+        ("L", "20-11-2026 x"),
+    ] {
+        assert!(!Shape::of(format).fits(text), "{format} {text}");
+    }
+    for (format, text) in [("L", "20.11.2026"), ("YYYY-MM-DD", "٢٠٢٦-١١-٢٠"), ("YYYY-MM-DD dddd", "2026-11-20 Freitag")]
+    {
+        assert!(Shape::of(format).fits(text), "{format} {text}");
+    }
+}
+
 proptest! {
     #[test]
     fn a_day_that_is_written_is_read_again(days in 0..60_000_i64, format in select(vec![
@@ -163,7 +180,20 @@ proptest! {
         let day = date(1900, 1, 1).checked_add(jiff::Span::new().days(days)).unwrap();
         // A Japanese year alone does not say its era.
         for locale in Locale::all().filter(|locale| locale.id() != "ja" || !format.contains('y')) {
-            prop_assert_eq!(locale.read(format, &locale.write(format, day.into())), Some(day), "{} {}", locale.id(), format);
+            let written = locale.write(format, day.into());
+            prop_assert_eq!(locale.read(format, &written), Some(day), "{} {}", locale.id(), format);
+        }
+    }
+
+    #[test]
+    fn what_is_written_in_any_language_fits_the_shape(days in 0..60_000_i64, format in select(vec![
+        "YYYY-MM-DD", "D.M.YY", "YYYY/[Tag 1, é] ddd Do", "[W]w gg E", "YYYY-DDDD", "LLLL", "l", "NNNN y MMM", "x(Q)*",
+    ])) {
+        let day = date(1900, 1, 1).checked_add(jiff::Span::new().days(days)).unwrap();
+        let shape = Shape::of(format);
+        for locale in Locale::all() {
+            let written = locale.write(format, day.into());
+            prop_assert!(shape.fits(&written), "{} {}", locale.id(), written);
         }
     }
 

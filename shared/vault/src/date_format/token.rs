@@ -10,7 +10,7 @@ pub(super) enum Token<'a> {
     /// Literal text.
     Literal(&'a str),
     /// A part of a date or time, such as `YYYY`.
-    Part(&'a str),
+    Part(&'static str),
 }
 
 /// All names of date and time parts. Among parts with the same beginning, the one that Moment.js prefers comes first.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::error::{Candidate, MAX_CANDIDATES, Problem};
 use crate::lines::line_end;
 use crate::note::{Task, parse};
-use crate::task::{Change, Settings, Status, change, fields};
+use crate::task::{Change, ChangeError, Settings, Status, change, fields};
 
 /// A note with one changed task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +39,10 @@ pub fn change_task(
         });
     };
     let status = status.filter(|status| settings.status(task.status) != *status);
-    let mark = status.map_or(task.status, |status| settings.mark(status));
+    let mark = match status {
+        Some(status) => settings.mark(status).ok_or(ChangeError::Status(status))?,
+        None => task.status,
+    };
     let of_others = || note.tasks.iter().find_map(|task| fields(&task.text).format);
     let format = settings.format().or_else(of_others).unwrap_or_default();
     let start = text_start(text, task).ok_or(Problem::NoTask { line, candidates: Vec::new() })?;

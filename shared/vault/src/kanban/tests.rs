@@ -87,6 +87,33 @@ fn a_card_has_the_bullet_of_its_lane() {
     assert_eq!(moved, text.replace("- a\n", "").replace("* [ ] c\n", "* [ ] c\n* [ ] a\n"));
     let added = board.with_card(text, "C", "e", false, Position::Bottom).unwrap();
     assert_eq!(added, format!("{text}1. [ ] e\n"));
+    let moved = board.with_moved(text, "A", "C", "b", Position::Bottom).unwrap();
+    assert_eq!(moved, format!("{}1. [ ] b\n", text.replace("- [ ] b\n", "")));
+    let moved = board.with_moved(text, "C", "B", "d", Position::Top).unwrap();
+    assert_eq!(moved, text.replace("1. [ ] d\n", "").replace("* [ ]", "* [ ] d\n* [ ]"));
+}
+
+#[test]
+fn further_lines_of_a_card_stay_within_it_below_another_bullet() {
+    let board =
+        |card: &str, bullet: &str| format!("---\nkanban-plugin: board\n---\n## A\n\n{card}\n## B\n\n{bullet} [ ] b\n");
+    for (card, bullet, expected) in [
+        ("- [ ] a\n  - c\n\n    - d\n", "1.", "1. [ ] a\n   - c\n\n     - d\n"),
+        ("- [ ] a\n\tmore\n", "1.", "1. [ ] a\n\tmore\n"),
+        ("- [ ] a\n\tmore\n", "100.", "100. [ ] a\n\t more\n"),
+        ("- a\n  more\n", "1.", "1. [ ] a\n   more\n"),
+        ("1. [ ] a\n   more\n", "*", "* [ ] a\n   more\n"),
+        ("- [ ] a\n  more\n", "  *", "  * [ ] a\n    more\n"),
+    ] {
+        for text in [board(card, bullet), board(card, bullet).replace('\n', "\r\n")] {
+            let moved = Board::read(&text).unwrap().with_moved(&text, "A", "B", "a", Position::Bottom).unwrap();
+            assert!(moved.replace("\r\n", "\n").ends_with(&format!("{bullet} [ ] b\n{expected}")), "{moved}");
+            assert_eq!(Board::read(&moved).unwrap().lanes[1].cards.len(), 2, "{moved}");
+        }
+    }
+    let text = board("", "100.");
+    let added = Board::read(&text).unwrap().with_card(&text, "B", "a\nmore", false, Position::Bottom).unwrap();
+    assert!(added.ends_with("100. [ ] a\n     more\n"), "{added}");
 }
 
 #[test]

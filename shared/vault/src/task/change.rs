@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::fields::{TaskFields, fields, tags};
 use super::line::{Line, trimmed};
-use super::symbols::{Field, Format, Priority};
+use super::symbols::{Field, Format, Priority, Status};
 use crate::fold::fold;
 use crate::note::parse;
 use crate::tag;
@@ -38,6 +38,9 @@ pub enum ChangeError {
     /// The text would not be read as a tag.
     #[error("{0:?} cannot be a tag: write letters, digits, _, - and /, and more than a number")]
     Tag(String),
+    /// The settings of the Tasks plugin leave the status out.
+    #[error("the settings of the vault's plugin Tasks have no status {}: take another, or a person adds it there", .0.as_str())]
+    Status(Status),
     /// The description does not fit.
     #[error("the description must be one line of text that does not end in a task's fields or a block id")]
     Description,

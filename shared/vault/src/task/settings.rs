@@ -150,12 +150,12 @@ impl Settings {
         }
     }
 
-    /// The mark for a status: the usual one, unless it means another here.
+    /// The mark for a status: the usual one, unless it means another here; [`None`] if no mark means it.
     #[must_use]
-    pub fn mark(&self, status: Status) -> char {
+    pub fn mark(&self, status: Status) -> Option<char> {
         let means = |mark: &char| self.status(*mark) == status && self.named(*mark).kind != StatusType::NonTask;
         let known = self.statuses.iter().flatten().map(|(mark, ..)| *mark);
-        [status.mark()].into_iter().chain(known).find(means).unwrap_or(status.mark())
+        [status.mark()].into_iter().chain(known).find(means)
     }
 }
 
@@ -230,10 +230,11 @@ mod tests {
             assert_eq!((settings.named(mark), settings.status(mark)), (NamedStatus { kind, name }, status), "{mark}");
         }
         let marks = [Status::Todo, Status::Done, Status::Cancelled, Status::InProgress, Status::Scheduled];
-        assert_eq!(marks.map(|status| settings.mark(status)), [' ', 'x', 'c', '/', '<']);
+        let written = [Some(' '), Some('x'), Some('c'), None, Some('<')];
+        assert_eq!(marks.map(|status| settings.mark(status)), written);
         for without in [Settings::default(), Settings::read(&json!({ "globalFilter": 1 }))] {
             assert_eq!(without.named('X'), NamedStatus { kind: StatusType::Done, name: "Done" });
-            assert_eq!(marks.map(|status| without.mark(status)), marks.map(Status::mark));
+            assert_eq!(marks.map(|status| without.mark(status)), marks.map(|status| Some(status.mark())));
         }
         let no_custom = Settings::read(&json!({ "statusSettings": {} }));
         assert_eq!((no_custom.status('/'), no_custom.status('X')), (Status::InProgress, Status::Todo));

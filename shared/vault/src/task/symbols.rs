@@ -20,6 +20,18 @@ pub enum Status {
 }
 
 impl Status {
+    /// Its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Todo => "todo",
+            Self::Done => "done",
+            Self::Cancelled => "cancelled",
+            Self::InProgress => "in_progress",
+            Self::Scheduled => "scheduled",
+        }
+    }
+
     /// The character between the brackets.
     #[must_use]
     pub const fn mark(self) -> char {

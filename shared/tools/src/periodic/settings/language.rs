@@ -1,32 +1,41 @@
 //! The language of the names of notes where nobody says it: what the names that are there are in.
 
-use atlas_ops::error::{Error, Reason};
-use atlas_ops::read::index::{DocumentRef, Index};
-use atlas_vault::date_format::Locale;
-use jiff::civil::Date;
+use std::collections::HashMap;
+
+use atlas_ops::error::Error;
+use atlas_ops::read::index::{DocumentRef, Index, Want};
+use atlas_ops::read::view::View;
+use atlas_vault::VaultPath;
+use atlas_vault::date_format::{self, Locale, Shape};
+use jiff::civil::{DateTime, datetime};
 
 use super::Settings;
 
-/// Most names that are looked at, and their most bytes.
+/// Most names that are read, and their most bytes.
 const MAX_NAMES: usize = 500;
 const MAX_NAME_BYTES: usize = 500;
-
-/// The names in other languages than English.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct OtherNames {
-    /// The language of most names, if that is not English.
-    most: Option<&'static str>,
-    /// The first days of notes with a name that is not English, and a language that it is in.
-    days: Vec<(Date, &'static str)>,
-}
+/// Most names that are tried in all languages.
+const MAX_SAMPLES: usize = 30;
 
 impl Settings {
+    /// The languages that names can be in; those of no region first.
+    pub(super) fn possible_languages(&self) -> Vec<Locale> {
+        let is_in_words = date_format::is_in_words(&self.format);
+        let has_digits = |locale: &Locale| locale.own_digits().next().is_some();
+        let mut languages: Vec<_> = Locale::all().filter(|locale| is_in_words || has_digits(locale)).collect();
+        languages.sort_by_key(|locale| locale.id().len());
+        languages
+    }
+
     /// Takes the language of most names there are; English if it has as many.
     pub(super) fn guess(&mut self, index: &Index) -> Result<(), Error> {
+        if !date_format::is_in_words(&self.format) && !self.has_own_digits(index)? {
+            return Ok(());
+        }
+        let shape = Shape::of(self.name_format());
         let mut names = Vec::new();
         for (path, document) in paths(index, &self.folder)? {
-            // Every date has a digit.
-            if path.len() <= MAX_NAME_BYTES && path.contains(char::is_numeric) && index.shows(document) {
+            if self.can_be_date(&path, &shape) && index.shows(document) {
                 names.push(path);
             }
         }
@@ -36,37 +45,90 @@ impl Settings {
         Ok(())
     }
 
-    pub(super) fn guess_of(&mut self, names: &[String]) {
-        let english = names.iter().filter(|name| self.first_day(name).is_some()).count();
-        let mut most = (english, self.locale);
-        let mut others = OtherNames::default();
-        for locale in Locale::all() {
-            let theirs = Self { locale, ..self.clone() };
-            let days: Vec<_> = names
-                .iter()
-                .filter(|name| self.first_day(name).is_none())
-                .filter_map(|name| theirs.first_day(name))
-                .collect();
-            others.days.extend(days.iter().map(|day| (*day, locale.id())));
-            let count = names.iter().filter(|name| theirs.first_day(name).is_some()).count();
-            if !days.is_empty() && count > most.0 {
-                most = (count, locale);
-                others.most = Some(locale.id());
-            }
-        }
-        self.locale = most.1;
-        self.others = others;
+    pub(super) fn can_be_date(&self, path: &str, shape: &Shape) -> bool {
+        path.len() <= MAX_NAME_BYTES && self.name(path).is_some_and(|name| shape.fits(name))
     }
 
-    /// Fails if a new note could be a second one of its period, under a name in another language.
-    pub(super) fn check_language(&self, day: Date) -> Result<(), Error> {
-        let same = || self.others.days.iter().find(|(other, _)| *other == day).map(|(_, id)| *id);
-        let Some(id) = self.others.most.or_else(same) else { return Ok(()) };
-        let message = format!(
-            "names of these notes are in another language than English, such as {id}: set context.locale in the configuration to Obsidian's language, so that no period gets two notes"
-        );
-        Err(Error::bad_request(Reason::SettingsInvalid, message).with("field", "context.locale"))
+    /// Whether any path goes on with a digit of another language where a name has its first number.
+    fn has_own_digits(&self, index: &Index) -> Result<bool, Error> {
+        for locale in &self.languages {
+            let name = locale.write(self.name_format(), datetime(2026, 1, 1, 0, 0, 0, 0));
+            let is_digit = |letter: char| locale.own_digits().any(|digit| digit == letter);
+            let Some((before, _)) = name.find(is_digit).and_then(|at| name.split_at_checked(at)) else { continue };
+            for digit in locale.own_digits() {
+                if index.has_prefix(&format!("{}{before}{digit}", self.folder))? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
+
+    pub(super) fn guess_of(&mut self, names: &[String]) {
+        let first_day = self.first_day();
+        let unread: Vec<&str> = names.iter().map(String::as_str).filter(|name| first_day(name).is_none()).collect();
+        drop(first_day);
+        let samples = samples(&unread);
+        let mut most = names.len() - unread.len();
+        let mut guessed = None;
+        for language in self.languages.iter().filter(|_| !samples.is_empty()) {
+            let theirs = self.speaking(*language);
+            let first_day = theirs.first_day();
+            if !samples.iter().any(|name| first_day(name).is_some()) {
+                continue;
+            }
+            let count = names.iter().filter(|name| first_day(name).is_some()).count();
+            if count > most {
+                (most, guessed) = (count, Some(theirs.locale));
+            }
+        }
+        if let Some(locale) = guessed {
+            (self.locale, self.guessed) = (locale, Some(locale.id()));
+        }
+    }
+
+    fn speaking(&self, language: Locale) -> Self {
+        Self { locale: self.locale.speaking(language), languages: Vec::new(), ..self.clone() }
+    }
+
+    /// The paths of the note of the period of `at` in each language.
+    pub(super) fn paths(&self, at: DateTime) -> impl Iterator<Item = (&'static str, VaultPath)> {
+        self.languages.iter().filter_map(move |locale| Some((locale.id(), self.speaking(*locale).path(at).ok()?)))
+    }
+
+    /// A language in which the note at `path`, that of the period of `at`, may have another name.
+    pub(in crate::periodic) async fn other_language(
+        &self,
+        view: &View,
+        path: &VaultPath,
+        at: DateTime,
+    ) -> Result<Option<&'static str>, Error> {
+        if self.languages.is_empty() || self.guessed.is_some() {
+            return Ok(self.guessed);
+        }
+        let index = Index::fetch(view.clone(), Want::default()).await?;
+        for (id, other) in self.paths(at).filter(|(_, other)| other != path) {
+            if index.find(other.as_str())?.is_some() {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// One name of each of the commonest that differ by more than their numbers: words of dates come again, titles hardly.
+fn samples<'n>(names: &[&'n str]) -> Vec<&'n str> {
+    let mut kinds: HashMap<String, (usize, &str)> = HashMap::new();
+    for name in names {
+        // The digits of each language lie in one block of 16.
+        let block =
+            |letter: char| if letter.is_numeric() { char::from_u32(u32::from(letter) & !0xf) } else { Some(letter) };
+        let words = name.chars().filter(|letter| !letter.is_ascii_digit()).filter_map(block).collect();
+        kinds.entry(words).or_insert((0, *name)).0 += 1;
+    }
+    let mut kinds: Vec<_> = kinds.into_values().collect();
+    kinds.sort_unstable_by(|one, other| other.cmp(one));
+    kinds.into_iter().take(MAX_SAMPLES).map(|(_, name)| name).collect()
 }
 
 /// The paths of the documents in a folder.

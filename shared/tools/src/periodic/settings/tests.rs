@@ -1,4 +1,5 @@
 use super::*;
+use atlas_vault::date_format::Shape;
 use jiff::civil::datetime;
 use serde_json::json;
 
@@ -23,8 +24,8 @@ fn a_template_is_filled_in_and_what_is_no_place_stays() {
     }
     let core = Settings::of(&json!({ "format": "DD.MM." }), Period::Daily, Some("YYYY-MM-DD")).unwrap();
     assert_eq!(core.filled("{{date}}", &path, at), "2026-03-01");
-    assert_eq!(of.first_day("Log/2026/d01-03.md"), Some(at.date()));
-    assert_eq!(of.first_day("2026/d01-03.md"), None);
+    assert_eq!(of.first_day()("Log/2026/d01-03.md"), Some(at.date()));
+    assert_eq!(of.first_day()("2026/d01-03.md"), None);
 }
 
 #[test]
@@ -47,28 +48,70 @@ fn dates_of_a_template_are_moved_and_days_of_the_week_are_those_of_the_notes_wee
     assert_eq!(settings(&json!({})).filled("{{monday:D}}", &path, at), "{{monday:D}}");
 }
 
+/// Settings of which nobody says the language, in a vault with these notes.
+fn guessed(format: &str, names: &[String]) -> Settings {
+    let mut settings = settings(&json!({ "folder": "J", "format": format }));
+    settings.languages = settings.possible_languages();
+    settings.guess_of(&names.iter().map(|name| format!("J/{name}.md")).collect::<Vec<_>>());
+    settings
+}
+
 #[test]
 fn the_names_that_are_there_say_their_language_and_no_second_note_is_made() {
-    let named = |names: &[&str]| {
-        let mut settings = settings(&json!({ "folder": "J", "format": "YYYY-MM-DD dddd" }));
-        settings.guess_of(&names.iter().map(|name| format!("J/{name}.md")).collect::<Vec<_>>());
-        settings
-    };
+    let named =
+        |names: &[&str]| guessed("YYYY-MM-DD dddd", &names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
     let day = datetime(2026, 11, 27, 9, 0, 0, 0);
     let german = named(&["2026-11-27 Freitag", "2026-11-26 Donnerstag", "2026-11-26 Thursday", "2026 notes"]);
     assert_eq!(german.path(day).unwrap().as_str(), "J/2026-11-27 Freitag.md");
-    assert_eq!(german.first_day("J/2026-11-26 Donnerstag.md"), Some(day.date().yesterday().unwrap()));
-    let path = german.path(day).unwrap();
-    let error = german.check_new(&path).unwrap_err();
-    assert!(error.message.contains("context.locale") && error.message.contains(" de"), "{}", error.message);
+    assert_eq!(german.first_day()("J/2026-11-26 Donnerstag.md"), Some(day.date().yesterday().unwrap()));
+    assert_eq!(german.guessed, Some("de"));
 
     let english = named(&["2026-11-25 Wednesday", "2026-11-26 Thursday", "2026-11-27 Freitag"]);
-    let path = english.path(day).unwrap();
-    assert_eq!(path.as_str(), "J/2026-11-27 Friday.md");
-    assert!(english.check_new(&path).is_err());
-    assert!(english.check_new(&english.path(datetime(2026, 11, 28, 9, 0, 0, 0)).unwrap()).is_ok());
-    let first = named(&[]);
-    assert!(first.check_new(&path).is_ok() && first.path(day).unwrap() == path);
+    assert_eq!((english.path(day).unwrap().as_str(), english.guessed), ("J/2026-11-27 Friday.md", None));
+    // Where another note of the day would be.
+    assert!(english.paths(day).any(|(id, path)| id == "de" && path.as_str() == "J/2026-11-27 Freitag.md"));
+    assert_eq!(named(&[]).path(day).unwrap(), english.path(day).unwrap());
+}
+
+#[test]
+fn the_language_is_guessed_among_many_other_names() {
+    let days = (1..=28).flat_map(|day| {
+        [10, 11]
+            .map(|month| Locale::named("de").unwrap().write("YYYY-MM-DD dddd", datetime(2026, month, day, 0, 0, 0, 0)))
+    });
+    let titles = ('a'..='z').flat_map(|one| ('a'..='p').map(move |other| format!("2026-11-20 Gespräch {one}{other}")));
+    let german = guessed("YYYY-MM-DD dddd", &days.chain(titles).collect::<Vec<_>>());
+    assert_eq!(german.guessed, Some("de"));
+    let shape = Shape::of(german.name_format());
+    for (path, can_be) in [
+        ("J/2026-11-27 Freitag.md", true),
+        ("J/Zettel 17.md", false),
+        ("J/202611271530 Zettel.md", false),
+        ("J/2026-11-27/Freitag.md", false),
+        ("2026-11-27 Freitag.md", false),
+    ] {
+        assert_eq!(german.can_be_date(path, &shape), can_be, "{path}");
+    }
+}
+
+#[test]
+fn names_of_numbers_alone_are_guessed_by_their_digits() {
+    let names = ["٢٠٢٦-١١-٢٠", "٢٠٢٦-١١-١٩", "२०२६-११-२०", "2026-11-18"].map(str::to_owned);
+    let arabic = guessed("YYYY-MM-DD", &names);
+    let day = datetime(2026, 11, 21, 9, 0, 0, 0);
+    assert_eq!(arabic.path(day).unwrap().as_str(), "J/٢٠٢٦-١١-٢١.md");
+    let english = guessed("YYYY-MM-DD", &names[3..]);
+    assert_eq!((english.path(day).unwrap().as_str(), english.guessed), ("J/2026-11-21.md", None));
+    let others: Vec<_> = english.paths(day).map(|(_, path)| path.as_str().to_owned()).collect();
+    assert!(others.contains(&"J/٢٠٢٦-١١-٢١.md".to_owned()) && others.len() < 20, "{others:?}");
+}
+
+#[test]
+fn another_language_keeps_the_first_day_of_weeks_that_was_set() {
+    let english = Locale::default().with_first_day(jiff::civil::Weekday::Monday);
+    let arabic = Locale::named("ar").unwrap();
+    assert_eq!(english.speaking(arabic), arabic.with_first_day(jiff::civil::Weekday::Monday));
+    assert_eq!(Locale::default().speaking(arabic), arabic);
 }
 
 #[test]

@@ -64,4 +64,6 @@ fn a_change_is_written_as_the_settings_of_the_plugin_say() {
     assert_eq!(changed(2, None, &due), text.replace("2026-01-01", "2026-12-01"));
     assert_eq!(changed(1, Some(Status::Cancelled), &Change::default()), text.replace("[ ]", "[c]"));
     assert_eq!(changed(2, Some(Status::Done), &Change::default()), text);
+    let problem = crate::edit::change_task(text, 1, Some(Status::InProgress), &Change::default(), &settings);
+    assert!(problem.unwrap_err().to_string().contains("no status in_progress"));
 }
