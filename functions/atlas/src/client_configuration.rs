@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use atlas_outbound::{Origin, Url};
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 
@@ -111,8 +112,15 @@ impl Client {
 }
 
 impl Snippet {
+    /// Whether its server is at an address of the same origin as `old`: to others no credentials are sent that were for that one.
+    fn is_at_same_origin(&self, old: Option<&str>) -> bool {
+        let origin = |url: &str| Origin::of(&url.parse::<Url>().ok()?);
+        let new = self.entry.get("url").and_then(Value::as_str).and_then(origin);
+        new.is_some() && new == old.and_then(origin)
+    }
+
     /// The file with the server, where `there` is its current content; [`None`] if it already has this server. Of a server that it has, only what says
-    /// how to reach the notes is changed.
+    /// how to reach the notes is changed; what the old address was to know of the client goes with its origin.
     ///
     /// # Errors
     /// When the file cannot be changed without losing content.

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 
 use regex::Regex;
 
-use crate::output::plain;
+use crate::output::{plain, plain_within};
 
 /// Whether there are colours.
 #[derive(Clone, Copy, Debug)]
@@ -43,18 +43,25 @@ impl Color {
         let Some(matches) = matches.filter(|_| self.0) else { return plain(line) };
         let mut painted = String::new();
         let mut last = 0;
+        let shown = |start: usize, end: usize| {
+            let part = |range| line.get(range).unwrap_or_default();
+            plain_within(part(0..start), part(start..end), part(end..line.len()))
+        };
         for found in matches.find_iter(line).filter(|found| !found.is_empty()) {
-            painted.push_str(&plain(line.get(last..found.start()).unwrap_or_default()));
-            painted.push_str(&self.painted("1;31", found.as_str()));
+            painted.push_str(&shown(last, found.start()));
+            painted.push_str(&self.colored("1;31", shown(found.start(), found.end())));
             last = found.end();
         }
-        painted.push_str(&plain(line.get(last..).unwrap_or_default()));
+        painted.push_str(&shown(last, line.len()));
         painted
     }
 
     fn painted(self, code: &str, text: &str) -> String {
-        let text = plain(text);
-        if self.0 { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text }
+        self.colored(code, plain(text))
+    }
+
+    fn colored(self, code: &str, shown: String) -> String {
+        if self.0 { format!("\u{1b}[{code}m{shown}\u{1b}[0m") } else { shown }
     }
 }
 

@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use atlas_vault::visible::piece;
 use indicatif::ProgressBar;
 use serde::Serialize;
 use tracing_subscriber::filter::LevelFilter;
@@ -157,12 +158,27 @@ pub(crate) fn short(path: &Path) -> String {
     }
 }
 
-/// One line without control characters: names come from files and stores, and must not control the terminal.
+/// One line in which what cannot be seen stands as its number: names and texts come from files and stores, and must neither control the terminal nor
+/// look like others.
 pub(crate) fn plain(text: &str) -> String {
-    let shown = |character: char| match character {
-        '\t' => ' ',
-        character if character.is_control() => '\u{fffd}',
-        character => character,
-    };
-    text.chars().map(shown).collect()
+    plain_within("", text, "")
+}
+
+/// The same for `text`, which stands between others.
+pub(crate) fn plain_within(before: &str, text: &str, after: &str) -> String {
+    // The ends of lines, which `piece` leaves, would begin another line here.
+    piece(before, text, after).replace('\t', " ").replace('\r', "⟨U+000D⟩").replace('\n', "⟨U+000A⟩")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_shows_what_cannot_be_seen_and_stays_one_line() {
+        assert_eq!(plain("pay\u{202E}exe.md\tno\u{200B}w"), "pay⟨U+202E⟩exe.md no⟨U+200B⟩w");
+        assert_eq!(plain("\u{1b}[2Ja\r\nb"), "⟨U+001B⟩[2Ja⟨U+000D⟩⟨U+000A⟩b");
+        assert_eq!(plain("👩\u{200D}👧 שלום"), "👩\u{200D}👧 שלום");
+        assert_eq!(plain_within("👩", "\u{200D}", "👧"), "\u{200D}");
+    }
 }

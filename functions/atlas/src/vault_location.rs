@@ -11,6 +11,7 @@ use std::env;
 use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use atlas_mirror::{Mirror, MirrorError, Store, VaultId, location};
 use atlas_sync::folder::Folder;
@@ -18,6 +19,7 @@ use atlas_sync::is_inside;
 use clap::Args;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
+use tokio::time::timeout;
 
 use crate::output;
 use crate::remembered::Remembered;
@@ -30,6 +32,8 @@ const EARLIER_STORE: &str = ".atlas-store";
 const VAULTS: &str = "vaults";
 /// The folder with the addresses of servers, beside sync states.
 const SERVERS: &str = "servers";
+/// How long the store may take to say whether it has the vault.
+const LOOK: Duration = Duration::from_secs(10);
 /// The default id of the vault.
 const DEFAULT_VAULT: &str = "main";
 
@@ -187,6 +191,14 @@ impl VaultLocation {
         }
     }
 
+    /// Looks whether the store has the vault, for a while.
+    ///
+    /// # Errors
+    /// When it has not, or does not say so in time.
+    pub(crate) async fn looked_for(&self) -> Result<(), Box<dyn Error>> {
+        timeout(LOOK, self.published()).await.map_err(|_| "it did not answer in time")?.map(drop)
+    }
+
     /// Fails if the store is a folder that is not there.
     pub(crate) fn check_store_folder(&self) -> Result<(), MirrorError> {
         match self.store_folder() {
@@ -299,6 +311,11 @@ impl VaultLocation {
             state: self.state.as_ref().map(|state| state.value.clone()),
         }
     }
+}
+
+/// Whether an error says that the store has no such vault.
+pub(crate) fn is_missing(error: &(dyn Error + 'static)) -> bool {
+    matches!(error.downcast_ref(), Some(MirrorError::NotPublished { .. }))
 }
 
 fn nowhere() -> String {

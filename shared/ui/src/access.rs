@@ -7,6 +7,7 @@ use atlas_tools::admin::get_metrics::GetMetrics;
 use atlas_tools::admin::get_server_config::GetServerConfig;
 use atlas_tools::bridge::health::Health;
 use atlas_tools::entry;
+use atlas_vault::visible::visible;
 use axum::response::Response;
 use futures::future;
 use maud::{Markup, html};
@@ -14,7 +15,6 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answered as _, given};
 use crate::frame::Section;
-use crate::visible::visible;
 use crate::visit::Visit;
 use crate::{grants, links, words};
 

@@ -3,6 +3,7 @@
 use atlas_tools::entry;
 use atlas_tools::history::list_commits::ListCommits;
 use atlas_tools::history::read_commit::ReadCommit;
+use atlas_vault::visible::visible;
 use axum::extract::Path;
 use axum::response::Response;
 use jiff::{SignedDuration, Timestamp};
@@ -13,7 +14,6 @@ use crate::answer::{Answered as _, given};
 use crate::changes::{self, ALL_LINES, FEW_LINES, Only, Place};
 use crate::diff::View;
 use crate::frame::{Section, said};
-use crate::visible::visible;
 use crate::visit::Visit;
 use crate::{links, words};
 

@@ -5,6 +5,7 @@ use atlas_tools::access::approve::Approve;
 use atlas_tools::access::list_approvals::ListApprovals;
 use atlas_tools::access::refuse::Refuse;
 use atlas_tools::entry;
+use atlas_vault::visible::visible;
 use axum::extract::Path;
 use axum::response::Response;
 use maud::{Markup, html};
@@ -15,7 +16,6 @@ use crate::changes::{self, ALL_LINES, FEW_LINES, Only, Place};
 use crate::diff::View;
 use crate::frame::{Section, said};
 use crate::session::cookie::is_local;
-use crate::visible::visible;
 use crate::visit::{Form, Visit};
 use crate::{links, response, vaults, words};
 
@@ -127,6 +127,7 @@ async fn calls(visit: &Visit, view: View) -> Result<Markup, Error> {
     Ok(html! {
         (lead(found.number("waiting"), pending.len() as u64, is_whole))
         (sessions(visit, pending, is_whole))
+        (dismissal(visit, pending))
         @for call in pending { (waiting_call(visit, call, view, FEW_LINES)) }
         @if let Some(next) = next {
             p { a.button href=(links::page("approvals", &[("before", next), ("view", view.name())])) { "More calls that wait" } }
@@ -179,6 +180,21 @@ fn sessions(visit: &Visit, pending: &[Value], is_whole: bool) -> Markup {
                     @for id in &ids { input type="hidden" name="id" value=(id); }
                     button type="submit" { (approve_all(ids.len(), name, is_whole)) }
                 }
+            }
+        }
+    }
+}
+
+/// A form that refuses all shown calls that can be approved no more.
+fn dismissal(visit: &Visit, pending: &[Value]) -> Markup {
+    let lapsed: Vec<&str> = pending.iter().filter(|call| call.is("lapsed")).map(|call| call.text("id")).collect();
+    html! {
+        @if lapsed.len() > 1 {
+            form.all method="post" action="/ui/approvals/refuse" {
+                (visit.form_token())
+                @for id in &lapsed { input type="hidden" name="id" value=(id); }
+                input type="hidden" name="reason" value="a file has changed since";
+                button type="submit" { "Dismiss the " (lapsed.len()) " calls whose files have changed" }
             }
         }
     }
@@ -373,13 +389,16 @@ fn approved(done: &[(&str, Result<(), Error>)]) -> Markup {
     }
 }
 
-/// Refuses the call of a form.
+/// Refuses the calls of a form.
 pub(crate) async fn refuse(form: Form) -> Response {
-    let reason = form.given("reason").map(Value::from);
-    let call = given([("id", Some(form.text("id").into())), ("reason", reason)]);
-    match form.visit.call(entry::<Refuse>(), call).await {
-        Ok(_) => form.visit.told(response::see(&links::page("approvals", &[("said", REFUSED)]))),
-        Err(error) => form.visit.failed(&error),
+    let mut failed = None;
+    for id in form.all("id").take(MOST) {
+        let call = given([("id", Some(id.into())), ("reason", form.given("reason").map(Value::from))]);
+        failed = form.visit.call(entry::<Refuse>(), call).await.err().or(failed);
+    }
+    match failed {
+        None => form.visit.told(response::see(&links::page("approvals", &[("said", REFUSED)]))),
+        Some(error) => form.visit.failed(&error),
     }
 }
 

@@ -2,6 +2,7 @@
 //! an address.
 
 use atlas_oauth::{AuthorizationRequest, Client, Refusal, Server, client_of, redirect};
+use atlas_vault::visible::visible;
 use atlas_web::request;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -13,7 +14,6 @@ use crate::entrance;
 use crate::frame::{self, Section};
 use crate::response;
 use crate::sign_in::told;
-use crate::visible::visible;
 use crate::visit::{Form, Visit};
 
 /// The field that has the request, as the client wrote it.

@@ -1,11 +1,11 @@
 //! Files before and after a change.
 
+use atlas_vault::visible::visible;
 use maud::{Markup, html};
 use serde_json::Value;
 
 use crate::answer::Answered as _;
 use crate::diff::{self, View};
-use crate::visible::visible;
 use crate::visit::Visit;
 use crate::{links, words};
 

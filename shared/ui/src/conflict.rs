@@ -4,6 +4,7 @@ use atlas_tools::conflicts::read_conflict::ReadConflict;
 use atlas_tools::conflicts::resolve_conflict::ResolveConflict;
 use atlas_tools::entry;
 use atlas_vault::diff;
+use atlas_vault::visible::visible;
 use axum::response::Response;
 use maud::{Markup, html};
 use serde_json::{Value, json};
@@ -11,7 +12,6 @@ use serde_json::{Value, json};
 use crate::answer::{Answered as _, given};
 use crate::diff::marked;
 use crate::frame::Section;
-use crate::visible::visible;
 use crate::visit::{Form, Visit};
 use crate::{links, response, words};
 

@@ -3,6 +3,7 @@
 use atlas_mirror::Hash;
 use atlas_oauth::device::DeviceRequest;
 use atlas_oauth::{Server, client_of};
+use atlas_vault::visible::visible;
 use axum::response::Response;
 use maud::html;
 
@@ -10,7 +11,6 @@ use crate::authorize::{TITLE, refused, server_of};
 use crate::consent;
 use crate::frame::Section;
 use crate::sign_in::told;
-use crate::visible::visible;
 use crate::visit::{Form, Visit};
 
 const CODE: &str = "user_code";

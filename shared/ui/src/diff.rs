@@ -5,9 +5,8 @@ mod looks;
 use std::ops::Range;
 
 use atlas_vault::diff::words;
+use atlas_vault::visible::{piece, visible};
 use maud::{Markup, html};
-
-use crate::visible::{piece, visible};
 
 /// How lines are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

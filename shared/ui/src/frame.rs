@@ -92,7 +92,7 @@ fn head(title: &str, more: Markup) -> Markup {
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
             meta name="robots" content="noindex";
-            title { (crate::visible::visible(title)) " · Atlas Mirror" }
+            title { (atlas_vault::visible::visible(title)) " · Atlas Mirror" }
             link rel="icon" href=(assets::address(assets::ICON)) type="image/svg+xml";
             link rel="stylesheet" href=(assets::address(assets::STYLE));
             script src=(assets::address(assets::SCRIPT)) defer {}

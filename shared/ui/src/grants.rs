@@ -2,11 +2,11 @@
 
 use atlas_oauth::grant::{self, Listed};
 use atlas_ops::{Code, Error, Reason};
+use atlas_vault::visible::visible;
 use axum::response::Response;
 use maud::{Markup, html};
 
 use crate::response;
-use crate::visible::visible;
 use crate::visit::{Form, Visit};
 
 /// The section of the access page, for the person of a deployment that has an authorization server.

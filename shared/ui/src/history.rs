@@ -3,13 +3,13 @@
 use atlas_tools::entry;
 use atlas_tools::history::note_history::NoteHistory;
 use atlas_tools::history::restore_note::RestoreNote;
+use atlas_vault::visible::visible;
 use axum::response::Response;
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
 use crate::answer::{Answered as _, given};
 use crate::frame::Section;
-use crate::visible::visible;
 use crate::visit::{Form, Visit};
 use crate::{links, response, words};
 

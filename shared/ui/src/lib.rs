@@ -10,8 +10,7 @@
 //! - [`session`]: how visitors are known: links that work once, cookies, sign-out; `entrance`: what others
 //!   get; `sign_in`: signing in and out; `upstream`: through another service
 //! - `visit`: a request of a visitor, and a form that they sent; `frame`: what all pages have in common; `response`: their headers;
-//!   `assets`: the style sheet and the script; `answer`: reads answers of operations; `links`: addresses of pages; `words`: numbers and names in words;
-//!   `visible`: characters that cannot be seen, made visible
+//!   `assets`: the style sheet and the script; `answer`: reads answers of operations; `links`: addresses of pages; `words`: numbers and names in words
 //! - `approvals`: calls that wait; `activity`: commits; `undo`: takes them back; `changes`: files before and after; `diff`: their lines
 //! - `search`: search as you type; `note`: a note, and what is around it; `markdown`: notes as HTML; `history`: versions of a note;
 //!   `files`: attachments
@@ -46,7 +45,6 @@ mod sync;
 mod undo;
 mod upstream;
 mod vaults;
-mod visible;
 mod visit;
 mod words;
 

@@ -12,6 +12,7 @@ use atlas_tools::links::get_outgoing_links::GetOutgoingLinks;
 use atlas_tools::notes::read_note::ReadNote;
 use atlas_tools::notes::read_notes::ReadNotes;
 use atlas_tools::vault_mcp::graph_neighbors::GraphNeighbors;
+use atlas_vault::visible::visible;
 use axum::response::Response;
 use futures::future;
 use maud::{Markup, html};
@@ -20,7 +21,6 @@ use serde_json::{Value, json};
 use crate::answer::{Answered as _, given};
 use crate::frame::Section;
 use crate::markdown::{self, Heading, Shown, Surroundings, Targets, Wikilinks};
-use crate::visible::visible;
 use crate::visit::{Form, Visit};
 use crate::{links, response, words};
 

@@ -8,6 +8,7 @@ use atlas_ops::Error;
 use atlas_tools::entry;
 use atlas_tools::notes::list_notes::ListNotes;
 use atlas_tools::search::Search;
+use atlas_vault::visible::{self, visible};
 use axum::http::StatusCode;
 use axum::response::Response;
 use maud::{Markup, html};
@@ -15,7 +16,6 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answered as _, given};
 use crate::frame::Section;
-use crate::visible::{self, visible};
 use crate::visit::Visit;
 use crate::{links, response, words};
 

@@ -5,6 +5,7 @@ use atlas_tools::bridge::health::Health;
 use atlas_tools::conflicts::list_conflicts::ListConflicts;
 use atlas_tools::entry;
 use atlas_tools::history::list_commits::ListCommits;
+use atlas_vault::visible::visible;
 use axum::response::Response;
 use futures::future;
 use maud::{Markup, html};
@@ -12,7 +13,6 @@ use serde_json::{Value, json};
 
 use crate::answer::Answered as _;
 use crate::frame::{Section, said};
-use crate::visible::visible;
 use crate::visit::{Form, Visit};
 use crate::{links, response, words};
 

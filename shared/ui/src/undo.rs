@@ -3,13 +3,13 @@
 use atlas_ops::Reason;
 use atlas_tools::entry;
 use atlas_tools::history::undo_changes::UndoChanges;
+use atlas_vault::visible::visible;
 use axum::response::Response;
 use maud::{Markup, html};
 use serde_json::Value;
 
 use crate::answer::{Answered as _, given};
 use crate::frame::Section;
-use crate::visible::visible;
 use crate::visit::{Form, Visit};
 use crate::{links, response, words};
 

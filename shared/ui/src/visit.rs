@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use atlas_mirror::Mirror;
 use atlas_ops::{Code, Entry, Error, Reason};
+use atlas_vault::visible::visible;
 use atlas_web::routes::{VAULT, call};
 use atlas_web::telemetry::Cost;
 use atlas_web::{App, Door, request};
@@ -19,7 +20,6 @@ use crate::entrance;
 use crate::frame::{self, FORM_TOKEN, OF_VAULT, Section, Who};
 use crate::response;
 use crate::session::{self, Visitor, cookie};
-use crate::visible::visible;
 
 /// Most vaults to choose from.
 const MAX_VAULTS: usize = 200;

@@ -29,6 +29,7 @@
 //! - [`file_kind`]: which other files are text, and which belong to no vault
 //! - [`pages`]: pages of text that was read in other files
 //! - [`yaml`](mod@yaml): YAML, and changes to it
+//! - [`visible`](mod@visible): characters that cannot be seen, made visible
 //! - `lines`: lines and their numbers
 
 mod block_id;
@@ -70,6 +71,7 @@ pub mod table;
 mod tag;
 pub mod task;
 pub mod template;
+pub mod visible;
 mod wikilink;
 pub mod words;
 pub mod yaml;

@@ -1,6 +1,6 @@
 //! Running routes as a server: for self-hosting, and for trials.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use tokio::net::TcpListener;
 
@@ -81,7 +81,7 @@ impl Server {
     /// # Errors When the system does not report the address.
     pub fn with_page(mut self) -> std::io::Result<Self> {
         if self.routes.have_pages() {
-            self.app = self.app.clone().with_page(&format!("http://{}{PAGE}", self.address()?));
+            self.app = self.app.clone().with_page(&format!("{}{PAGE}", self.url()?));
         }
         Ok(self)
     }
@@ -104,6 +104,20 @@ impl Server {
     /// When the system does not report it.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
+    }
+
+    /// The URL by which this machine reaches it.
+    ///
+    /// # Errors
+    /// When the system does not report its address.
+    pub fn url(&self) -> std::io::Result<String> {
+        let address = self.address()?;
+        let ip = match address.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+            ip => ip,
+        };
+        Ok(format!("http://{}", SocketAddr::new(ip, address.port())))
     }
 
     /// Serves until `stop` completes; running requests are finished within 10 seconds.

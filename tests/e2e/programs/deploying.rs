@@ -18,7 +18,13 @@ fn text(path: &str) -> String {
 }
 
 fn compose() -> Value {
-    serde_saphyr::from_str(&text("localstack/compose.yaml")).unwrap()
+    compose_in("172.16.37")
+}
+
+/// The services, where the network of server and proxy begins so.
+fn compose_in(network: &str) -> Value {
+    let compose = text("localstack/compose.yaml").replace("${FRONT_NETWORK:-172.16.37}", network);
+    serde_saphyr::from_str(&compose).unwrap()
 }
 
 #[test]
@@ -194,19 +200,38 @@ fn containers_come_back_after_a_reboot() {
     }
     assert_eq!(staying, ["minio", "sync", "serve", "caddy"]);
     // The proxy asks the server by its name, from the address that the server believes, which no other container gets.
-    let (serve, caddy) = (&compose["services"]["serve"], &compose["services"]["caddy"]);
-    let listens = serve["command"][2].as_str().unwrap().parse::<std::net::SocketAddr>().unwrap();
-    assert!(listens.ip().is_unspecified() && serve.get("ports").is_none());
-    assert!(text("localstack/Caddyfile").contains(&format!("reverse_proxy serve:{}\n", listens.port())));
-    let proxy = &caddy["networks"]["default"]["ipv4_address"];
-    assert_eq!(&serve["environment"]["ATLAS_PROXIES"], proxy);
-    let ranges = &compose["networks"]["default"]["ipam"]["config"][0];
-    let within = |range: &str| {
-        let (network, bits) = ranges[range].as_str().unwrap().split_once('/').unwrap();
-        let number = |address: &str| u32::from(address.parse::<std::net::Ipv4Addr>().unwrap());
-        (number(network) ^ number(proxy.as_str().unwrap())) >> (32 - bits.parse::<u32>().unwrap()) == 0
-    };
-    assert!(within("subnet") && !within("ip_range"));
+    for network in ["172.16.37", "10.9.8"] {
+        let compose = compose_in(network);
+        let (serve, caddy) = (&compose["services"]["serve"], &compose["services"]["caddy"]);
+        let listens = serve["command"][2].as_str().unwrap().parse::<std::net::SocketAddr>().unwrap();
+        assert!(text("localstack/Caddyfile").contains(&format!("reverse_proxy serve:{}\n", listens.port())));
+        let proxy = caddy["networks"]["front"]["ipv4_address"].as_str().unwrap();
+        assert_eq!(serve["environment"]["ATLAS_PROXIES"], proxy);
+        let ranges = &compose["networks"]["front"]["ipam"]["config"][0];
+        let within = |address: &str, range: &str| {
+            let (network, bits) = ranges[range].as_str().unwrap().split_once('/').unwrap();
+            let number = |address: &str| u32::from(address.parse::<std::net::Ipv4Addr>().unwrap());
+            (number(network) ^ number(address)) >> (32 - bits.parse::<u32>().unwrap()) == 0
+        };
+        // Nobody else is in that network, and the server listens in no other.
+        let server = listens.ip().to_string();
+        assert_eq!(serve["networks"]["front"]["ipv4_address"], server);
+        for address in [server.as_str(), proxy] {
+            assert!(within(address, "subnet") && !within(address, "ip_range"), "{address}");
+        }
+        let services = compose["services"].as_object().unwrap();
+        let front = services.iter().filter(|(_, service)| service["networks"].get("front").is_some());
+        assert_eq!(front.map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["serve", "caddy"]);
+        assert_eq!(caddy["networks"].as_object().unwrap().len(), 1);
+        assert!(serve.get("ports").is_none());
+    }
+}
+
+/// Callers are told of the page where people reach it, and not where the server listens.
+#[test]
+fn containers_tell_of_the_page_at_the_proxy() {
+    let resource = &compose()["services"]["serve"]["environment"]["ATLAS_RESOURCE"];
+    assert_eq!(resource, "${ATLAS_URL:-https://localhost:8443}");
 }
 
 /// The step of `compose.yaml` at each start, in a folder: [`None`] if this user may not change a file's owner.

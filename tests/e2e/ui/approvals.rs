@@ -117,6 +117,23 @@ async fn what_changed_since_is_said_and_cannot_be_approved() {
 }
 
 #[tokio::test]
+async fn all_that_cannot_be_approved_any_more_is_dismissed_at_once() {
+    let deployment = deployment().await;
+    let client = on_host(&deployment);
+    let person = Visitor::person(&deployment, &client).await;
+    let ids = [id(&overwrite(&client).await), id(&delete(&client).await)];
+    assert!(!person.get("/ui").await.ok().contains("Dismiss"));
+    let other = [bearer(&token("other", &scope::ALL, None))];
+    send(&client, "POST", "/notes/a.md", &other, &json!({ "content": "four" })).await.ok();
+    assert!(person.get("/ui").await.ok().contains("Dismiss the 2 calls whose files have changed"));
+    let form = ids.each_ref().map(|id| ("id", id.as_str()));
+    person.form("/ui", "/ui/approvals/refuse", &form).await.leads();
+    assert!(person.get("/ui").await.ok().contains("Nothing waits for you"));
+    // What is asked now is another thing.
+    assert_eq!(delete(&client).await.error(403).1, "elicit_required");
+}
+
+#[tokio::test]
 async fn the_calling_client_does_not_approve_itself() {
     let deployment = deployment().await;
     let client = function(&deployment);
@@ -192,7 +209,7 @@ async fn a_call_with_too_many_lines_is_shown_with_all_its_files_and_decided_on()
     let client = on_host(&deployment);
     let person = Visitor::person(&deployment, &client).await;
     let items: Vec<Value> =
-        paths.iter().map(|path| json!({ "path": path, "mode": "overwrite", "content": long("new") })).collect();
+        paths.iter().map(|path| json!({ "path": path, "mode": "overwrite", "content": "gone\n" })).collect();
     let agent = Agent::new(&client, ERAS[0]).with(bearer(&token("agent", &scope::ALL, None)));
     let asked = agent.failure("bulk_create_notes", json!({ "items": items })).await;
     let id = asked["details"]["approval"]["id"].as_str().unwrap().to_owned();
@@ -202,7 +219,7 @@ async fn a_call_with_too_many_lines_is_shown_with_all_its_files_and_decided_on()
         for path in &paths {
             assert!(page.contains(path), "{path}");
         }
-        assert!(page.contains("+1700"), "{page:.2000}");
+        assert!(page.contains("−1700"), "{page:.2000}");
         assert!(page.contains(">Approve</button>") && page.contains(">Refuse</button>"));
     }
     // The other call has its lines beside it, and the rest is a link away.

@@ -21,7 +21,9 @@ const FORM: ParseOptions = ParseOptions {
 };
 /// Members by which a client starts a program, and by which it calls an address.
 const OF_PROGRAM: [&str; 2] = ["command", "args"];
-const OF_ADDRESS: [&str; 2] = ["url", "headers"];
+const URL: &str = "url";
+/// Members with which a client says at an address who it is.
+const CREDENTIALS: [&str; 4] = ["headers", "headersHelper", "oauth", "auth"];
 /// The member that names one of both, and its value for programs.
 const TYPE: &str = "type";
 const TYPE_OF_PROGRAM: &str = "stdio";
@@ -39,10 +41,14 @@ pub(super) fn with(text: &str, member: &str, snippet: &Snippet) -> Result<String
         append(&members, name, values)?;
     }
     let entry = object(&object(&members, member)?, NAME)?;
-    for name in if snippet.is_program { OF_ADDRESS } else { OF_PROGRAM } {
-        if let Some(property) = one(&entry, name)? {
-            property.remove();
-        }
+    let old = one(&entry, URL)?.and_then(|property| value(&property));
+    if snippet.is_program {
+        remove(&entry, &[URL])?;
+    } else {
+        remove(&entry, &OF_PROGRAM)?;
+    }
+    if !snippet.is_at_same_origin(old.as_ref().and_then(Value::as_str)) {
+        remove(&entry, &CREDENTIALS)?;
     }
     if let Some(property) = one(&entry, TYPE)?
         && (value(&property) == Some(TYPE_OF_PROGRAM.into())) != snippet.is_program
@@ -66,6 +72,15 @@ fn one(object: &CstObject, name: &str) -> Result<Option<CstObjectProp>, String> 
         (_, Some(_)) => Err(format!("has {name} twice in one object: remove one of them")),
         (found, None) => Ok(found),
     }
+}
+
+fn remove(object: &CstObject, names: &[&str]) -> Result<(), String> {
+    for name in names {
+        if let Some(property) = one(object, name)? {
+            property.remove();
+        }
+    }
+    Ok(())
 }
 
 fn value(property: &CstObjectProp) -> Option<Value> {

@@ -55,12 +55,46 @@ fn of_a_server_that_is_there_only_how_it_is_reached_changes() {
     assert_eq!(atlas(&first), expected);
     let second = written(&snippet(Client::ClaudeCode, &address()), &first)
         .replace("\"Authorization\"", "\"X\": \"y\", \"Authorization\"");
-    let third = written(&snippet(Client::ClaudeCode, &address()), &second.replace("a.example", "b.example"));
+    let third =
+        written(&snippet(Client::ClaudeCode, &address()), &second.replace("a.example/mcp", "a.example/old/mcp"));
     let headers = json!({ "X": "y", "Authorization": "Bearer ${NOTES_TOKEN}" });
     let expected = json!({ "env": { "A": "b" }, "disabled": true, "type": "http", "url": "https://a.example/mcp", "headers": headers });
     assert_eq!(atlas(&third), expected);
     let back = atlas(&written(&snippet(Client::ClaudeCode, &program()), &third));
     assert_eq!(back, json!({ "env": { "A": "b" }, "disabled": true, "command": "atlas", "args": ["mcp"] }));
+}
+
+/// What a client sends to an old address, in its format.
+fn with_credentials(client: Client, url: &str) -> String {
+    match client {
+        Client::Codex => format!(
+            "[mcp_servers.atlas]\nurl = '{url}'\nbearer_token_env_var = 'OLD'\nenabled = true\n\n[mcp_servers.atlas.http_headers]\nA = 'OLD'\n\n[mcp_servers.atlas.env_http_headers]\nB = 'OLD'\n"
+        ),
+        _ => {
+            let member = if client == Client::Vscode { "servers" } else { "mcpServers" };
+            let entry = json!({ "url": url, "headers": { "Authorization": "Bearer OLD" }, "auth": { "CLIENT_SECRET": "OLD" }, "enabled": true });
+            json!({ member: { "atlas": entry } }).to_string()
+        }
+    }
+}
+
+#[test]
+fn an_address_of_another_origin_gets_no_credentials_of_the_old_one() {
+    for client in [Client::ClaudeCode, Client::Codex, Client::Cursor, Client::Vscode] {
+        for token in [None, Some("NEW".to_owned())] {
+            let server = Server::Address { url: "https://a.example/mcp".to_owned(), token };
+            let after = |url: &str| written(&snippet(client, &server), &with_credentials(client, url));
+            for old in ["https://b.example/mcp", "http://a.example/mcp", "https://a.example:8443/mcp", "${ADDRESS}", ""]
+            {
+                let after = after(old);
+                assert!(!after.contains("OLD") && after.contains("enabled"), "{client:?} of {old}: {after}");
+            }
+            let kept = after("https://a.example:443/old");
+            assert!(kept.contains("OLD") && kept.contains("https://a.example/mcp"), "{client:?}: {kept}");
+        }
+        let program = client.snippet(&program(), Path::new(""), Path::new("")).unwrap();
+        assert!(!written(&program, &with_credentials(client, "https://a.example/mcp")).contains("OLD"), "{client:?}");
+    }
 }
 
 #[test]

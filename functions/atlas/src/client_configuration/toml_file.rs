@@ -9,7 +9,9 @@ use super::{NAME, Snippet};
 const SERVERS: &str = "mcp_servers";
 /// Keys by which a client starts a program, and by which it calls an address. With some of both it refuses the file.
 const OF_PROGRAM: [&str; 5] = ["command", "args", "env", "env_vars", "cwd"];
-const OF_ADDRESS: [&str; 4] = ["url", "bearer_token_env_var", "http_headers", "env_http_headers"];
+const URL: &str = "url";
+/// Keys with which it says at an address who it is.
+const CREDENTIALS: [&str; 5] = ["bearer_token_env_var", "bearer_token", "http_headers", "env_http_headers", "oauth"];
 
 /// The file `text` with the server.
 ///
@@ -22,8 +24,10 @@ pub(super) fn with(text: &str, snippet: &Snippet) -> Result<String, String> {
     let mut document: DocumentMut = text.parse().map_err(unreadable)?;
     let servers = table(document.as_item_mut(), SERVERS, true)?;
     let server = table(servers, NAME, false)?.as_table_like_mut().ok_or("has a server that is no table")?;
-    let foreign = if snippet.is_program { OF_ADDRESS.as_slice() } else { OF_PROGRAM.as_slice() };
-    for name in foreign {
+    let foreign = if snippet.is_program { [URL].as_slice() } else { OF_PROGRAM.as_slice() };
+    let is_known = snippet.is_at_same_origin(server.get(URL).and_then(Item::as_str));
+    let credentials = if is_known { &[] } else { CREDENTIALS.as_slice() };
+    for name in foreign.iter().chain(credentials) {
         if has_comment(server, name) {
             return Err(format!(
                 "has a comment beside {name}, which would be replaced: write the lines into it by hand"

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io::{self, BufRead as _, IsTerminal as _};
 
 use clap::{Args, ValueEnum};
+use serde_json::Value;
 
 use crate::commands::Outcome;
 use crate::local::Local;
@@ -26,6 +27,9 @@ pub(crate) struct Arguments {
     /// List them, and ask nothing
     #[arg(long)]
     list: bool,
+    /// Refuse all those whose files have changed since: they can be approved no more
+    #[arg(long, conflicts_with_all = ["list", "json", "status"])]
+    dismiss_lapsed: bool,
     #[command(flatten)]
     location: LocationArguments,
     /// Print them as JSON
@@ -72,13 +76,19 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     if arguments.json {
         return output::json(&waiting::calls(&local, wanted).await?);
     }
+    if arguments.dismiss_lapsed {
+        let calls = waiting::calls(&local, Wanted { diffs: false, ..wanted }).await?;
+        return dismiss(&local, &lapsed(list(&calls, "approvals"))).await;
+    }
     let asks = arguments.status == Status::Pending && !arguments.list && is_at_terminal();
     let mut undecided = 0;
     let mut first = None;
+    let mut gone = Vec::new();
     let mut is_cut = false;
     let mut pages = Pages::of(wanted);
     while let Some(page) = pages.next(&local).await? {
         let calls = list(&page, "approvals");
+        gone.extend(lapsed(calls));
         for call in calls {
             let id = call["id"].as_str().unwrap_or_default();
             match first {
@@ -97,11 +107,44 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         }
         is_cut = page["truncated"] == true;
     }
+    if asks && !gone.is_empty() && wants_to_dismiss(gone.len())? {
+        dismiss(&local, &gone).await?;
+    } else if !gone.is_empty() {
+        output::note("`atlas approvals --dismiss-lapsed` refuses all whose files have changed since");
+    }
     tell_rest(first.as_deref(), arguments.status, asks);
     if is_cut {
         output::note("there are more: decide on these first");
     }
     Ended::waiting(undecided > 0)
+}
+
+/// The ids of those of `calls` that wait and can be approved no more.
+fn lapsed(calls: &[Value]) -> Vec<String> {
+    let is_gone = |call: &&Value| call["status"] == "pending" && call["lapsed"] == true;
+    calls.iter().filter(is_gone).filter_map(|call| call["id"].as_str().map(str::to_owned)).collect()
+}
+
+/// Refuses these calls.
+async fn dismiss(local: &Local, ids: &[String]) -> Outcome {
+    let mut refused = 0;
+    for id in ids {
+        match waiting::refuse(local, id, Some(LAPSED)).await {
+            Ok(_) => refused += 1,
+            // It may have expired meanwhile.
+            Err(error) => output::error(&*error),
+        }
+    }
+    output::line(format_args!("dismissed: {refused}"));
+    Ended::waiting(refused < ids.len())
+}
+
+/// The reason of such a refusal.
+const LAPSED: &str = "a file has changed since";
+
+fn wants_to_dismiss(count: usize) -> io::Result<bool> {
+    output::question(&format!("{count} can be approved no more, since a file has changed: dismiss them? [y/N]"));
+    Ok(read_line()?.as_deref() == Some("y"))
 }
 
 /// Whether a call was decided on.

@@ -1,6 +1,5 @@
 //! `atlas clients`
 
-use atlas_mirror::MirrorError;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde_json::json;
@@ -9,6 +8,7 @@ use crate::clients::{Client, ClientList};
 use crate::commands::Outcome;
 use crate::output;
 use crate::vault::FolderArguments;
+use crate::vault_location::{VaultLocation, is_missing};
 
 /// Arguments of `atlas clients`.
 #[derive(Debug, Args)]
@@ -56,21 +56,19 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     match &arguments.what {
         ClientsCommand::List { json, .. } => {
             let clients = list.read()?;
+            print(&clients, *json)?;
             // A vault that has some was there.
             if clients.is_empty() {
-                location.published().await?;
+                tell_whether_published(&location, "").await;
             }
-            print(&clients, *json)
+            Ok(())
         }
         ClientsCommand::Add { name, .. } => {
             let is_first = list.read()?.is_empty();
             output::line(list.add(name, Timestamp::now())?.token);
             // A client may be added before the first sync.
-            if is_first
-                && let Err(error) = location.published().await
-                && matches!(error.downcast_ref(), Some(MirrorError::NotPublished { .. }))
-            {
-                output::note(format_args!("{error}; until then the token opens nothing"));
+            if is_first {
+                tell_whether_published(&location, "; until then the token opens nothing").await;
             }
             Ok(())
         }
@@ -79,6 +77,15 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
             output::line(format_args!("{name}: its token is refused from now on"));
             Ok(())
         }
+    }
+}
+
+/// Reports on standard error that the store does not have the vault, or does not say so.
+async fn tell_whether_published(location: &VaultLocation, until: &str) {
+    match location.looked_for().await {
+        Ok(()) => {}
+        Err(error) if is_missing(&*error) => output::note(format_args!("{error}{until}")),
+        Err(error) => output::note(format_args!("it is unknown whether the store has this vault: {error}")),
     }
 }
 

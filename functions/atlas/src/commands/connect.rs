@@ -4,27 +4,22 @@ use std::error::Error;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use std::{env, io};
 
-use atlas_mirror::MirrorError;
 use atlas_outbound::{AddressError, Origin, Url, is_this_machine};
 use clap::Args;
-use tokio::time::timeout;
 
 use crate::client_configuration::{Client, Server, Snippet};
 use crate::clients::PREFIX;
 use crate::commands::Outcome;
 use crate::output;
 use crate::store::variables;
-use crate::vault_location::{GivenBy, LocationArguments, VaultLocation};
+use crate::vault_location::{GivenBy, LocationArguments, VaultLocation, is_missing};
 
 /// Most bytes of a client's file.
 const MAX_BYTES: u64 = 4 << 20;
 /// Most links from the client's path to its file, as Linux follows them.
 const MAX_LINKS: usize = 40;
-/// How long the store may take to say whether it has the vault.
-const LOOK: Duration = Duration::from_secs(10);
 /// The path of MCP in a deployment.
 const MCP: &str = "mcp";
 
@@ -70,11 +65,10 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
 /// This program, as the client starts it for the vault.
 async fn program(location: &LocationArguments) -> Result<Server, Box<dyn Error>> {
     let found = location.find(None, None)?;
-    match timeout(LOOK, found.published()).await {
-        Ok(Ok(_)) => {}
-        Ok(Err(error)) if matches!(error.downcast_ref(), Some(MirrorError::NotPublished { .. })) => return Err(error),
-        Ok(Err(error)) => output::note(format_args!("it is unknown whether the store has this vault: {error}")),
-        Err(_) => output::note("it is unknown whether the store has this vault: it did not answer in time"),
+    match found.looked_for().await {
+        Ok(()) => {}
+        Err(error) if is_missing(&*error) => return Err(error),
+        Err(error) => output::note(format_args!("it is unknown whether the store has this vault: {error}")),
     }
     tell_needs(&found);
     let command = env::current_exe()?.display().to_string();

@@ -1,6 +1,6 @@
 //! `atlas serve`: all functions in one process.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use atlas_web::server::Server;
@@ -13,10 +13,9 @@ use crate::examples;
 use crate::features;
 use crate::local;
 use crate::output;
-use crate::serving::Serving;
+use crate::serving::{self, Served, Serving};
 use crate::signals::told_to_stop;
 use crate::vault::DeploymentArguments;
-use crate::vault_location::{Setting, VaultLocation};
 
 /// Arguments of `atlas serve`.
 #[derive(Debug, Args)]
@@ -77,11 +76,10 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         server.with_certificate(certificate).run(told_to_stop()).await?;
         return Ok(());
     }
-    let url = format!("http://{address}");
-    // The configuration may name another vault first.
-    let served = Setting { value: vault.parse()?, ..location.vault };
-    let _known = Serving::at(&VaultLocation { vault: served, ..location }, &here(address));
-    output::line(format_args!("Serving the vault {vault} on {url} until Ctrl-C. To try it:"));
+    let url = server.url()?;
+    let vaults = serving::vaults(&server.app().atlas)?;
+    let _known = Serving::of(&location, &vaults, &Served { url: url.clone(), links: vault.parse()? });
+    output::line(format_args!("Serving the vault {vault} on http://{address} until Ctrl-C. To try it:"));
     let has_tokens = server.app().gate.is_shut();
     if has_tokens {
         output::line("  TOKEN=$(atlas token)");
@@ -95,14 +93,4 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     ));
     server.run(told_to_stop()).await?;
     Ok(())
-}
-
-/// The URL by which this machine reaches a server that listens on `address`.
-fn here(address: SocketAddr) -> String {
-    let ip = match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        ip => ip,
-    };
-    format!("http://{}", SocketAddr::new(ip, address.port()))
 }

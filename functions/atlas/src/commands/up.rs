@@ -34,7 +34,7 @@ use crate::output::{self, Ended};
 use crate::page;
 use crate::report;
 use crate::runner::{Runner, SyncRules};
-use crate::serving::Serving;
+use crate::serving::{self, Served, Serving};
 use crate::signals::{until, until_told_to_stop};
 use crate::vault::FolderArguments;
 use crate::vault_location::VaultLocation;
@@ -101,7 +101,8 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), arguments.port.unwrap_or(settings.port));
     let server = Server::listen(routes(), &settings, address).await?.with_page()?;
     let url = format!("http://{}", server.address()?);
-    let _known = Serving::at(&location, &url);
+    let vaults = serving::vaults(&server.app().atlas)?;
+    let _known = Serving::of(&location, &vaults, &Served { url: url.clone(), links: location.vault.value.clone() });
     let app = server.app().clone();
     let vault = app.atlas.vault(None)?;
     let mirror = vault.mirror.clone();

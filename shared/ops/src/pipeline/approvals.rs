@@ -4,6 +4,8 @@
 //! call again: it passes, once, if a person approved a request for this very plan. If one of the files changed
 //! meanwhile, the plan differs, and a new request is made.
 //!
+//! What waits for the same call with another plan can pass no more: it is replaced, so that it waits for nobody.
+//!
 //! All of it is objects that are made once: `approvals/<id>`, `<id>.decision`, `<id>.used`. Whoever decides first decides; one call alone can use an
 //! approval, however many try at the same time. Who takes an approval back uses it up in the same way, so that no call can.
 
@@ -12,7 +14,7 @@ mod request;
 use std::collections::BTreeSet;
 
 use atlas_access::Caller;
-use atlas_mirror::{Id, Mirror, MirrorError, StateObject};
+use atlas_mirror::{Hash, Id, Mirror, MirrorError, StateObject};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -52,6 +54,26 @@ pub struct Decision {
     /// The reason, for the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Whether nobody decided: the caller made the call again, which changes something else by now.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) is_replaced: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+impl Decision {
+    /// A decision by the person `by`, at `at`.
+    #[must_use]
+    pub const fn by(by: String, at: Timestamp, approved: bool, reason: Option<String>) -> Self {
+        Self { approved, by, at, reason, is_replaced: false }
+    }
+
+    fn replaced(caller: &Caller, at: Timestamp) -> Self {
+        Self { is_replaced: true, ..Self::by(caller.name().to_owned(), at, false, None) }
+    }
 }
 
 /// The state of a request.
@@ -65,7 +87,7 @@ pub enum Status {
     Refused,
     /// The call was made again.
     Used,
-    /// It has expired.
+    /// It has expired, or was replaced.
     Expired,
 }
 
@@ -79,6 +101,7 @@ pub struct Record {
     /// The person's decision, if there is one; the refusal, if an approval was taken back.
     pub decision: Option<Decision>,
     is_used: bool,
+    is_replaced: bool,
 }
 
 impl Record {
@@ -87,6 +110,7 @@ impl Record {
     pub fn status(&self, now: Timestamp) -> Status {
         match &self.decision {
             _ if self.is_used => Status::Used,
+            _ if self.is_replaced => Status::Expired,
             Some(decision) if !decision.approved => Status::Refused,
             _ if now >= self.request.expires => Status::Expired,
             Some(_) => Status::Approved,
@@ -133,7 +157,11 @@ pub(crate) async fn standing(mirror: &Mirror, asked: &PendingCall<'_>, own: &Use
     for round in 0..MAX_ROUNDS {
         let id = asked.id(plan, round);
         let Some(request) = readable(get_request(mirror, &id).await)? else {
-            check_room(&mirror.list_state(FOLDER, None).await?, &asked.caller.pseudonym(), asked.now)?;
+            let mut listed = mirror.list_state(FOLDER, None).await?;
+            for lapsed in replace(mirror, asked, plan, &listed).await? {
+                listed.push(StateObject { name: decision_file(&lapsed), written: asked.now });
+            }
+            check_room(&listed, &asked.caller.pseudonym(), asked.now)?;
             let request = asked.request(plan);
             mirror.create_state_if_absent(&name(&id), &request).await?;
             return Ok(Standing::Waits(id, request.expires));
@@ -143,6 +171,7 @@ pub(crate) async fn standing(mirror: &Mirror, asked: &PendingCall<'_>, own: &Use
         }
         match mirror.get_state::<Decision>(&decision_name(&id)).await? {
             None => return Ok(Standing::Waits(id, request.expires)),
+            Some(decision) if decision.is_replaced => {}
             Some(refusal) if !refusal.approved => return Ok(Standing::Refused(id, refusal)),
             Some(_) => match mirror.get_or_create_state(&used_name(&id), own).await? {
                 None => return Ok(Standing::Passes),
@@ -153,6 +182,32 @@ pub(crate) async fn standing(mirror: &Mirror, asked: &PendingCall<'_>, own: &Use
         }
     }
     Err(too_many())
+}
+
+/// Ends what waits for the same call with another plan: its files have changed since, or their new versions have. Returns the ids.
+async fn replace(
+    mirror: &Mirror,
+    asked: &PendingCall<'_>,
+    plan: Hash,
+    listed: &[StateObject],
+) -> Result<Vec<String>, Error> {
+    let (call, decided) = (asked.call_id(), decided(listed));
+    let mut replaced = Vec::new();
+    let of_call = |made: &&StateObject| made.name.ends_with(&call) && is_waiting(made, &decided, asked.now);
+    for made in listed.iter().filter(of_call).take(MAX_OF_CALLER) {
+        let Some(request) = readable(get_request(mirror, &made.name).await)? else { continue };
+        // Ids of two calls may end alike.
+        let is_same = request.operation == asked.operation
+            && request.client.as_deref() == asked.caller.client()
+            && request.arguments == *asked.arguments;
+        if is_same && request.plan != plan {
+            let decision = Decision::replaced(asked.caller, asked.now);
+            let other: Option<Decision> = mirror.get_or_create_state(&decision_name(&made.name), &decision).await?;
+            // A person may have decided at this moment: that stands.
+            replaced.extend(other.is_none_or(|other| other.is_replaced).then(|| made.name.clone()));
+        }
+    }
+    Ok(replaced)
 }
 
 /// Whether the caller with this pseudonym may ask for one more approval.
@@ -208,11 +263,13 @@ async fn record(
     is_decided: bool,
     is_used: bool,
 ) -> Result<Record, Error> {
-    let decision = if is_decided { mirror.get_state(&decision_name(&id)).await? } else { None };
+    let decision: Option<Decision> = if is_decided { mirror.get_state(&decision_name(&id)).await? } else { None };
+    let is_replaced = decision.as_ref().is_some_and(|decision| decision.is_replaced);
+    let decision = decision.filter(|decision| !decision.is_replaced);
     let used = if is_used { mirror.get_state::<Use>(&used_name(&id)).await? } else { None };
     let is_used = used.as_ref().is_some_and(|used| used.refusal.is_none());
     let decision = used.and_then(|used| used.refusal).or(decision);
-    Ok(Record { id, request, decision, is_used })
+    Ok(Record { id, request, decision, is_used, is_replaced })
 }
 
 /// All requests that wait for a person, and the newest of the others, each the newest first; and whether there are more.
@@ -271,6 +328,10 @@ pub async fn decide(mirror: &Mirror, record: &Record, decision: &Decision) -> Re
     let other = mirror.get_or_create_state(&decision_name(&record.id), decision).await?;
     let Some(other) = other else { return Ok(()) };
     let used = match (other.approved, decision.approved) {
+        (false, _) if other.is_replaced => {
+            let message = format!("{} made this call again, and it waits anew: decide on that", record.request.caller);
+            return Err(Error::new(Code::Conflict, Reason::ApprovalLapsed, message).with("id", record.id.as_str()));
+        }
         (false, false) => return Ok(()),
         (false, true) => return stands(format!("{} refused this call at {}, and that stands", other.by, other.at)),
         (true, true) => mirror.get_state::<Use>(&used_name(&record.id)).await?,
@@ -335,7 +396,12 @@ fn used_name(id: &str) -> String {
 }
 
 fn decision_name(id: &str) -> String {
-    format!("{}{DECISION}", name(id))
+    name(&decision_file(id))
+}
+
+/// The name of the decision within the folder.
+fn decision_file(id: &str) -> String {
+    format!("{id}{DECISION}")
 }
 
 #[cfg(test)]

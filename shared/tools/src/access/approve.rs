@@ -82,7 +82,7 @@ async fn approve_waiting(context: &Context<'_>, id: &str) -> Result<Output, Erro
         let message = "a note that this call would change has changed since: when the call is repeated, it waits for a new approval";
         return Err(Error::new(Code::Conflict, Reason::ApprovalLapsed, message).with("id", id));
     }
-    let decision = Decision { approved: true, by: context.caller.name().to_owned(), at: context.now, reason: None };
+    let decision = Decision::by(context.caller.name().to_owned(), context.now, true, None);
     approvals::decide(&context.vault.mirror, &record, &decision).await?;
     Ok(Output { id: Some(record.id), token: None, expires_at: record.request.expires })
 }

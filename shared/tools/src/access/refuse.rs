@@ -47,7 +47,7 @@ impl Operation for Refuse {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let record = waiting::waiting(context, arguments.id.as_str()).await?;
         let reason = arguments.reason.as_ref().map(|reason| reason.as_str().to_owned());
-        let decision = Decision { approved: false, by: context.caller.name().to_owned(), at: context.now, reason };
+        let decision = Decision::by(context.caller.name().to_owned(), context.now, false, reason);
         approvals::decide(&context.vault.mirror, &record, &decision).await?;
         Ok(Answer { value: Output { id: record.id }, generation: None })
     }

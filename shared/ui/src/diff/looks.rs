@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use atlas_vault::visible::visible;
 use maud::{Markup, html};
 
 use super::{Part, side_by_side};
 use crate::markdown::{self, Surroundings};
-use crate::visible::visible;
 
 /// The notes before and after, as far as the diff has them: its hunks, each as it looks, or as its lines if a change might not be seen so.
 /// [`None`] if that holds for all of them.

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
+use atlas_vault::visible::visible;
 use maud::{Markup, html};
 use serde_json::Value;
 
 use crate::answer::Answered as _;
 use crate::links;
-use crate::visible::visible;
 
 const MIDDLE: f64 = 150.0;
 const NEAR: f64 = 68.0;

@@ -4,11 +4,11 @@
 use atlas_tools::entry;
 use atlas_tools::properties::list_properties::ListProperties;
 use atlas_tools::tags::list_tags::ListTags;
+use atlas_vault::visible::visible;
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
 use crate::answer::Answered as _;
-use crate::visible::visible;
 use crate::visit::Visit;
 
 /// Most tags, properties, and values of one, to choose from.

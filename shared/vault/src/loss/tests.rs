@@ -1,4 +1,5 @@
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
@@ -88,6 +89,24 @@ fn long_texts_are_compared_by_their_lines_too() {
     assert!(Loss::between(&before, &reversed).is_none());
     assert!(Loss::between(&both_ends, &format!("1st\n{before}end\n")).lines.gone <= 2);
     assert!(destroys(&both_ends, &format!("first\n{}last\n", numbered(90_000..120_000))));
+}
+
+#[test]
+fn properties_are_compared_in_time_proportional_to_their_length() {
+    let note = |lines: usize, value: &str| {
+        format!("---\nb: {value}\n{}a:\n{}---\nhi", "a: 1\n".repeat(lines), "\n".repeat(lines))
+    };
+    let time = |lines: usize| {
+        let (before, after) = (note(lines, "x"), note(lines, "y"));
+        let once = || {
+            let begun = Instant::now();
+            let _loss = Loss::between(&before, &after);
+            begun.elapsed()
+        };
+        std::iter::repeat_with(once).take(3).min().unwrap_or_default()
+    };
+    // Quadratic work has the factor 16. Another process may disturb one of the measurements.
+    assert!((0..4).any(|_| time(4000) <= time(1000) * 10 + Duration::from_millis(5)));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The values of properties that a change removes.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use super::{Known, Loss, SHORT_WORDS, Share, hash, words};
 
@@ -13,14 +13,13 @@ struct Property<'a> {
 
 /// The loss by changing the YAML `before` to `after`.
 pub(super) fn loss(before: &str, after: &str) -> Loss {
-    let now: HashMap<&str, &str> = properties(after).map(|Property { name, value }| (name, value)).collect();
-    let has_value = |name: &str| now.get(name).is_some_and(|value| value_words(value).next().is_some());
+    let with_value = with_value(after);
     let mut there = Known::default();
     properties(after).flat_map(|property| value_words(property.value)).for_each(|word| there.add(word.hash));
     let mut loss = Loss::default();
     // Words of a renamed property are there under another name, unless a property that stayed has them.
     for stays in [true, false] {
-        for property in properties(before).filter(|property| has_value(property.name) == stays) {
+        for property in properties(before).filter(|property| with_value.contains(property.name) == stays) {
             let (mut share, mut has_letters) = (Share::default(), false);
             for word in value_words(property.value) {
                 has_letters |= word.has_letters;
@@ -38,6 +37,19 @@ pub(super) fn loss(before: &str, after: &str) -> Loss {
         }
     }
     loss
+}
+
+/// The names of the properties that have a value; of several with one name the last counts.
+fn with_value(yaml: &str) -> HashSet<&str> {
+    let mut names = HashSet::new();
+    for Property { name, value } in properties(yaml) {
+        if value_words(value).next().is_some() {
+            names.insert(name);
+        } else {
+            names.remove(name);
+        }
+    }
+    names
 }
 
 /// The properties, in their order. Lines before the first one count as one without a name.

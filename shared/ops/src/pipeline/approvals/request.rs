@@ -115,10 +115,16 @@ impl PendingCall<'_> {
         Hash::of(call.to_string().as_bytes())
     }
 
-    /// The id of request number `round` for `plan`: it ends with the caller's pseudonym.
+    /// The id of request number `round` for `plan`. Different plans with one id get different rounds.
     pub(super) fn id(&self, plan: Hash, round: u32) -> String {
-        let hash = Hash::of(format!("{plan} {round}").as_bytes()).to_string();
-        format!("{}{}", hash.get(..16).unwrap_or_default(), self.caller.pseudonym())
+        format!("{}{}", start(&format!("{plan} {round}")), self.call_id())
+    }
+
+    /// The end of the ids of all requests for this call, whatever its plan. It ends with the caller's pseudonym.
+    pub(super) fn call_id(&self) -> String {
+        let Self { vault, operation, args_hash, caller, .. } = self;
+        let call = json!([vault, operation, args_hash, caller.client()]);
+        format!("{}{}", start(&call.to_string()), caller.pseudonym())
     }
 
     pub(super) fn request(&self, plan: Hash) -> Request {
@@ -138,6 +144,11 @@ impl PendingCall<'_> {
             plan,
         }
     }
+}
+
+/// The first 8 digits of a hash of `text`.
+fn start(text: &str) -> String {
+    Hash::of(text.as_bytes()).to_string().chars().take(8).collect()
 }
 
 /// Arguments for display to a person: long texts and lists are cut, with a note.

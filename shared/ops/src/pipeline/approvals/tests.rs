@@ -1,3 +1,9 @@
+use std::sync::Arc;
+
+use atlas_access::Scopes;
+use atlas_mirror::{Options, PartCache, location};
+use serde_json::json;
+
 use super::*;
 
 const NOW: &str = "2026-01-31T12:00:00Z";
@@ -46,4 +52,74 @@ fn no_more_calls_wait_than_are_listed() {
     // Of one caller there are fewer, decided or not.
     let own: Vec<StateObject> = (0..MAX_OF_CALLER).map(|number| request(number, 7, 60)).collect();
     assert!(check_room(&own[1..], &caller(7), now()).is_ok() && check_room(&own, &caller(7), now()).is_err());
+}
+
+fn mirror() -> Mirror {
+    let store = location::open("memory://", &location::Variables::default()).unwrap();
+    Mirror::open(store, "main".parse().unwrap(), Arc::new(PartCache::new(1 << 20)), Options::default()).unwrap()
+}
+
+/// Asks whether a call may be made that deletes `a.md`, whose text is `text` by now.
+async fn ask(mirror: &Mirror, args_hash: &str, text: &str) -> Standing {
+    let caller = Caller::of_scopes("agent", Scopes::default());
+    let before = FileVersion { sha256: Hash::of(text.as_bytes()), bytes: text.len() as u64, text: None };
+    let files = [PlannedFile { path: "a.md".to_owned(), before: Some(before), after: None, from: None }];
+    let (arguments, now) = (json!({ "call": args_hash }), Timestamp::now());
+    let asked = PendingCall {
+        vault: "main",
+        operation: "delete_note",
+        args_hash,
+        arguments: &arguments,
+        caller: &caller,
+        session: None,
+        files: &files,
+        now,
+    };
+    standing(mirror, &asked, &Use::by_call("a call".to_owned())).await.unwrap()
+}
+
+async fn waits(mirror: &Mirror, args_hash: &str, text: &str) -> String {
+    match ask(mirror, args_hash, text).await {
+        Standing::Waits(id, _) => id,
+        Standing::Passes | Standing::Refused(..) => panic!("it does not wait"),
+    }
+}
+
+async fn decided_by(mirror: &Mirror, id: &str, approved: bool) -> Result<(), Error> {
+    let record = get(mirror, id).await.unwrap().unwrap();
+    decide(mirror, &record, &Decision::by("person".to_owned(), Timestamp::now(), approved, None)).await
+}
+
+#[tokio::test]
+async fn a_call_that_is_made_anew_over_other_texts_waits_once() {
+    let mirror = mirror();
+    let other = waits(&mirror, "other", "one").await;
+    let mut last = String::new();
+    for number in 0..MAX_OF_CALLER - 1 {
+        last = waits(&mirror, "same", &number.to_string()).await;
+        assert_eq!(waits(&mirror, "same", &number.to_string()).await, last);
+        assert_eq!(undecided(&mirror).await.unwrap(), BTreeSet::from([other.clone(), last.clone()]));
+    }
+    let pending = |records: &[Record]| {
+        let now = Timestamp::now();
+        records.iter().filter(|record| record.status(now) == Status::Pending).count()
+    };
+    assert_eq!(pending(&list(&mirror, Timestamp::now()).await.unwrap().0), 2);
+    decided_by(&mirror, &last, true).await.unwrap();
+    assert!(matches!(ask(&mirror, "same", &(MAX_OF_CALLER - 2).to_string()).await, Standing::Passes));
+}
+
+#[tokio::test]
+async fn a_text_that_is_back_is_asked_about_anew() {
+    let mirror = mirror();
+    let first = waits(&mirror, "same", "one").await;
+    let second = waits(&mirror, "same", "two").await;
+    let record = get(&mirror, &first).await.unwrap().unwrap();
+    assert_eq!((record.status(Timestamp::now()), &record.decision), (Status::Expired, &None));
+    assert_eq!(decided_by(&mirror, &first, true).await.unwrap_err().reason(), "approval_lapsed");
+    // What a person decided on is not replaced.
+    decided_by(&mirror, &second, false).await.unwrap();
+    let third = waits(&mirror, "same", "one").await;
+    assert!(third != first && matches!(ask(&mirror, "same", "two").await, Standing::Refused(id, _) if id == second));
+    assert_eq!(undecided(&mirror).await.unwrap(), BTreeSet::from([third]));
 }

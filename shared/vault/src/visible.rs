@@ -101,12 +101,14 @@ fn is_unseen(before: Option<char>, letter: char, after: Option<char>) -> bool {
 
 /// The text, in which each character that is not seen stands as its number, such as `⟨U+202E⟩`. Joiners stay where they join: within emoji, and
 /// between letters of scripts that need them.
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn visible(text: &str) -> Cow<'_, str> {
     piece("", text, "")
 }
 
 /// The same for `text`, which stands between others.
-pub(crate) fn piece<'a>(before: &str, text: &'a str, after: &str) -> Cow<'a, str> {
+#[must_use]
+pub fn piece<'a>(before: &str, text: &'a str, after: &str) -> Cow<'a, str> {
     if text.bytes().all(|byte| matches!(byte, b'\t' | b'\n' | b' '..=b'~')) {
         return text.into();
     }
