@@ -73,7 +73,7 @@ impl PeriodicDay {
 /// The path of today's note, whether it exists or not.
 pub(crate) async fn todays_path(context: &Context<'_>, view: &View) -> Result<VaultPath, Error> {
     let now = context.zone(None)?.to_datetime(context.now);
-    Settings::read(context, view, Period::Daily).await?.path(now)
+    Ok(Settings::read(context, view, Period::Daily).await?.place(context, view, now).await?.path)
 }
 
 /// The day in argument `field`.
@@ -100,8 +100,8 @@ impl PeriodicNote {
         which: &PeriodicDay,
         template: Option<&VaultPath>,
     ) -> Result<Self, Error> {
-        let settings = Settings::read(context, view, which.period).await?;
-        let path = settings.path(which.at)?;
+        let mut settings = Settings::read(context, view, which.period).await?;
+        let place = settings.place(context, view, which.at).await?;
         let named = match template {
             Some(path) => Some(path.clone()),
             None => settings.template().filter(|path| context.check(Access::Read, path).is_ok()),
@@ -115,7 +115,8 @@ impl PeriodicNote {
             return Err(notes::missing(path.as_str()));
         }
         let used = found.as_ref().map(|(path, _)| path.as_str().to_owned());
-        let new = match (settings.other_language(view, &path, which.at).await?, &named, &found) {
+        let (language, path) = (settings.other_language(view, &place).await?, place.path);
+        let new = match (language, &named, &found) {
             (Some(language), ..) => Err(Unmade::Language(language)),
             (None, Some(named), None) => Err(Unmade::NoTemplate(named.clone())),
             (None, _, found) => {

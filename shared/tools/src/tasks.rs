@@ -10,7 +10,6 @@ use atlas_segment::facts::Task;
 use atlas_vault::task::{Priority, Settings, Status, TaskFields};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::plugins::Documents;
 
@@ -19,17 +18,7 @@ const PLUGIN: &str = "obsidian-tasks-plugin";
 /// The settings of the plugin Tasks; those of a vault without it if there are none, or if the plugin is turned off.
 async fn settings(view: &View) -> Result<Settings, Error> {
     let mut documents = Documents::fetch(view, &[PLUGIN], &[]).await?;
-    Ok(read(documents.plugin(PLUGIN)?))
-}
-
-/// The same, where those that cannot be read are none.
-async fn readable_settings(view: &View) -> Result<Settings, Error> {
-    let mut documents = Documents::fetch(view, &[PLUGIN], &[]).await?;
-    Ok(read(documents.plugin(PLUGIN).ok().flatten()))
-}
-
-fn read(settings: Option<Value>) -> Settings {
-    settings.as_ref().map(Settings::read).unwrap_or_default()
+    Ok(documents.plugin(PLUGIN)?.as_ref().map(Settings::read).unwrap_or_default())
 }
 
 /// A task.

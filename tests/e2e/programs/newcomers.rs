@@ -175,7 +175,6 @@ const MISTAKES: &[Mistake] = &[
     mistake("resolve --root notes --store file://HOME/none", 1, "not published"),
     mistake("connect cursor --store file://HOME/none", 1, "not published"),
     after(synced, "approvals --vault mian --root notes", 1, "the vault mian is not published"),
-    after(synced, "clients list --vault mian --root notes", 1, "the vault mian is not published"),
     after(synced, "model list --vault mian --root notes", 1, "the vault mian is not published"),
     after(synced, "ui --vault mian --root notes", 1, "the vault mian is not published"),
     after(synced, "ui --root notes", 1, "nothing on this machine serves the vault main"),

@@ -124,7 +124,9 @@ async fn all_that_cannot_be_approved_any_more_is_dismissed_at_once() {
     let ids = [id(&overwrite(&client).await), id(&delete(&client).await)];
     assert!(!person.get("/ui").await.ok().contains("Dismiss"));
     let other = [bearer(&token("other", &scope::ALL, None))];
-    send(&client, "POST", "/notes/a.md", &other, &json!({ "content": "four" })).await.ok();
+    for path in ["/notes/a.md", "/notes/b.md"] {
+        send(&client, "POST", path, &other, &json!({ "content": "four" })).await.ok();
+    }
     assert!(person.get("/ui").await.ok().contains("Dismiss the 2 calls whose files have changed"));
     let form = ids.each_ref().map(|id| ("id", id.as_str()));
     person.form("/ui", "/ui/approvals/refuse", &form).await.leads();

@@ -67,7 +67,8 @@ impl Operation for GetPeriodicNote {
         let find = |view: View| {
             let which = &which;
             async move {
-                let path = Settings::read(context, &view, which.period).await?.path(which.at)?;
+                let mut settings = Settings::read(context, &view, which.period).await?;
+                let path = settings.place(context, &view, which.at).await?.path;
                 super::check(context, Access::Read, &path)?;
                 let found = notes::find(view.snapshot(), path.as_str(), |_| include_content).await?;
                 Ok((path, found))

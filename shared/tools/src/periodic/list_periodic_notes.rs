@@ -76,9 +76,10 @@ impl Operation for ListPeriodicNotes {
             let paging = &paging;
             async move {
                 let generation = view.generation();
-                let (settings, index) =
+                let (mut settings, index) =
                     try_join(Settings::read(context, &view, period), Index::fetch(view.clone(), Want::default()))
                         .await?;
+                settings.guess(&index)?;
                 let found = found(&index, &settings, from, to)?;
                 let shown = paging.of(&found);
                 let documents: Vec<DocumentRef> = shown.iter().map(|(_, _, document)| *document).collect();

@@ -5,7 +5,6 @@
 
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::Context;
-use atlas_ops::read::index::{Index, Want};
 use atlas_ops::read::view::View;
 use atlas_ops::write::writable;
 use atlas_vault::date_format::{self, Locale};
@@ -83,7 +82,6 @@ impl Settings {
         settings.locale = dates.locale;
         if !dates.is_said {
             settings.languages = settings.possible_languages();
-            settings.guess(&Index::fetch(view.clone(), Want::default()).await?)?;
         }
         Ok(settings)
     }

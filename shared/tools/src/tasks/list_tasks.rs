@@ -18,7 +18,7 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ListedTask, readable_settings, settings};
+use super::{ListedTask, settings};
 use crate::tags::SearchedTag;
 
 /// Lists the tasks of notes, by path and line, with status, dates, priority, tags and recurrence as the Tasks plugin or Dataview writes them.
@@ -121,7 +121,6 @@ impl Operation for ListTasks {
             None => None,
         };
         let tags = tags.iter().map(|tag| SearchedTag::of("tags", tag.as_str())).collect::<Result<Vec<_>, Error>>()?;
-        let asks_status = status.is_some();
         let is_wanted = |task: &Task, settings: &Settings| {
             if status.as_ref().is_some_and(|wanted| !wanted.contains(&settings.status(task.status))) {
                 return false;
@@ -140,11 +139,7 @@ impl Operation for ListTasks {
             async move {
                 let generation = view.generation();
                 let facts = Facts::fetch(context, view.clone(), &[SectionName::Tasks]);
-                let settings = async {
-                    // Only this filter depends on them.
-                    if asks_status { settings(&view).await } else { readable_settings(&view).await }
-                };
-                let (facts, settings) = try_join(facts, settings).await?;
+                let (facts, settings) = try_join(facts, settings(&view)).await?;
                 let paths = match paths {
                     Some(paths) => Some(meant(context, &view, &facts, paths).await?),
                     None => None,

@@ -2,8 +2,11 @@
 
 use std::collections::HashMap;
 
+use atlas_access::Access;
 use atlas_ops::error::Error;
+use atlas_ops::operation::Context;
 use atlas_ops::read::index::{DocumentRef, Index, Want};
+use atlas_ops::read::notes;
 use atlas_ops::read::view::View;
 use atlas_vault::VaultPath;
 use atlas_vault::date_format::{self, Locale, Shape};
@@ -28,8 +31,8 @@ impl Settings {
     }
 
     /// Takes the language of most names there are; English if it has as many.
-    pub(super) fn guess(&mut self, index: &Index) -> Result<(), Error> {
-        if !date_format::is_in_words(&self.format) && !self.has_own_digits(index)? {
+    pub(in crate::periodic) fn guess(&mut self, index: &Index) -> Result<(), Error> {
+        if self.languages.is_empty() || !date_format::is_in_words(&self.format) && !self.has_own_digits(index)? {
             return Ok(());
         }
         let shape = Shape::of(self.name_format());
@@ -96,24 +99,54 @@ impl Settings {
         self.languages.iter().filter_map(move |locale| Some((locale.id(), self.speaking(*locale).path(at).ok()?)))
     }
 
-    /// A language in which the note at `path`, that of the period of `at`, may have another name.
-    pub(in crate::periodic) async fn other_language(
-        &self,
+    /// The note of the period of `at`. Where nobody says the language, that of the first name there is, or else of most notes if the names have words.
+    pub(in crate::periodic) async fn place(
+        &mut self,
+        context: &Context<'_>,
         view: &View,
-        path: &VaultPath,
         at: DateTime,
-    ) -> Result<Option<&'static str>, Error> {
-        if self.languages.is_empty() || self.guessed.is_some() {
-            return Ok(self.guessed);
-        }
-        let index = Index::fetch(view.clone(), Want::default()).await?;
-        for (id, other) in self.paths(at).filter(|(_, other)| other != path) {
-            if index.find(other.as_str())?.is_some() {
-                return Ok(Some(id));
+    ) -> Result<Place, Error> {
+        let path = self.path(at)?;
+        let mut paths = vec![path.clone()];
+        for (_, other) in self.paths(at) {
+            if !paths.contains(&other) && context.check(Access::Read, &other).is_ok() {
+                paths.push(other);
             }
         }
-        Ok(None)
+        if !self.languages.is_empty() {
+            let names: Vec<&str> = paths.iter().map(VaultPath::as_str).collect();
+            let found = notes::find_all(view.snapshot(), &names, |_| false).await?;
+            if let Some((path, _)) = paths.into_iter().zip(found).find(|(_, found)| found.is_some()) {
+                return Ok(Place { path, exists: true });
+            }
+            if date_format::is_in_words(&self.format) {
+                self.guess(&Index::fetch(view.clone(), Want::default()).await?)?;
+                return Ok(Place { path: self.path(at)?, exists: false });
+            }
+        }
+        Ok(Place { path, exists: false })
     }
+
+    /// The language that names are in, if that is not the one of a note at a `place` that is to be made.
+    pub(in crate::periodic) async fn other_language(
+        &mut self,
+        view: &View,
+        place: &Place,
+    ) -> Result<Option<&'static str>, Error> {
+        if place.exists || self.languages.is_empty() {
+            return Ok(None);
+        }
+        if !date_format::is_in_words(&self.format) {
+            self.guess(&Index::fetch(view.clone(), Want::default()).await?)?;
+        }
+        Ok(self.guessed)
+    }
+}
+
+/// The path of a note, and whether it is known to be there.
+pub(in crate::periodic) struct Place {
+    pub(in crate::periodic) path: VaultPath,
+    exists: bool,
 }
 
 /// One name of each of the commonest that differ by more than their numbers: words of dates come again, titles hardly.
