@@ -228,7 +228,7 @@ mod tests {
                 assert!(pages < 1000, "paging progresses");
                 let lines = diff(&old, &new, from, 2000).unwrap();
                 assert!((1..=2000 + AROUND_LINES).contains(&lines.bytes()), "{}", lines.bytes());
-                assert_eq!(lines.counts.is_some_and(|(added, removed)| added == removed && added > 0), true);
+                assert!(lines.counts.is_some_and(|(added, removed)| added == removed && added > 0));
                 let Some(next) = lines.next else { break };
                 from = next;
             }

@@ -106,12 +106,14 @@ async fn the_language_of_notes_among_many_others_is_found_also_by_digits_alone()
     let vault = names.iter().fold(VaultBuilder::new(), |vault, name| vault.note(&format!("{name}.md"), "there\n"));
     let client = Deployment::of_vault(&vault).await.client();
     let tools = Tools::of(&client);
-    let error = tools.bad("find_or_create_periodic_note", of("2026-11-20"), "settings_invalid").await;
-    assert!(error["message"].as_str().unwrap().contains("context.locale"), "{error}");
+    let found = tools.good("find_or_create_periodic_note", of("2026-11-20")).await;
+    assert_eq!((&found["content"], &found["created"]), (&json!("there\n"), &json!(false)));
     assert_eq!(tools.good("find_or_create_periodic_note", of("2026-11-21")).await["path"], "2026-11-21.md");
     let client = Deployment::of_vault(&VaultBuilder::new().note("٢٠٢٦-١١-٢٠.md", "there\n")).await.client();
     let found = Tools::of(&client).good("find_or_create_periodic_note", of("2026-11-20")).await;
     assert_eq!((&found["content"], &found["created"]), (&json!("there\n"), &json!(false)));
+    let error = Tools::of(&client).bad("find_or_create_periodic_note", of("2026-11-21"), "settings_invalid").await;
+    assert!(error["message"].as_str().unwrap().contains("context.locale"), "{error}");
 }
 
 #[tokio::test]

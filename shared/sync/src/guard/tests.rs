@@ -44,7 +44,7 @@ fn small_losses_add_up_within_a_day() {
 #[test]
 fn losses_of_another_kind_do_not_add_up() {
     let pictures = Loss { what: FileKind::Attachments, ..lost(NOON, 0..15, 100) };
-    assert!(passes(&[pictures.clone()], lost(NOON, 15..21, 100)));
+    assert!(passes(std::slice::from_ref(&pictures), lost(NOON, 15..21, 100)));
     assert_eq!(Losses { before: &[pictures], now: lost(NOON, 0..0, 100) }.remembered(), []);
 }
 
