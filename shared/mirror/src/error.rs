@@ -2,6 +2,9 @@
 
 use crate::id::{Id, NoRandomness};
 
+/// The reason of a store without space, and its remedy.
+pub(crate) const FULL: &str = "the store is full: free space there, or raise its quota";
+
 /// An error of the mirror.
 ///
 /// `object` and `reason` are for the operator (logs, the command line): they name keys of the store

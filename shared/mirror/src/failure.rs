@@ -7,12 +7,9 @@ use std::time::Duration;
 use object_store::client::{HttpError, HttpErrorKind};
 use object_store::path::Path;
 
-use crate::error::MirrorError;
+use crate::error::{FULL, MirrorError};
 use crate::keys::key_of;
 use crate::s3_answer::Answer;
-
-/// The reason of a store without space, and its remedy.
-pub(crate) const FULL: &str = "the store is full: free space there, or raise its quota";
 
 /// Why a request failed, and its effect.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use http_body_util::{BodyExt as _, Limited};
 use object_store::client::{HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService};
 
-use crate::failure::FULL;
+use crate::error::FULL;
 use crate::s3_client::S3Client;
 
 /// Longest body of an error that is read, in bytes.

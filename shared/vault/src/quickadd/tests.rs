@@ -24,7 +24,14 @@ fn filled(text: &str, given: Value) -> Result<String, FormatError> {
     let templates = [("a", "<{{VALUE}} {{TEMPLATE:T/b.md}}>"), ("b", "b"), ("c", "{{template:T/c.md}}")];
     let templates: BTreeMap<String, String> =
         templates.into_iter().map(|(name, text)| (format!("T/{name}.md"), text.to_owned())).collect();
-    let values = Values { now: NOW, locale: crate::date_format::Locale::default(), given: &given, globals: &globals, title: Some("Log"), seed: 7 };
+    let values = Values {
+        now: NOW,
+        locale: crate::date_format::Locale::default(),
+        given: &given,
+        globals: &globals,
+        title: Some("Log"),
+        seed: 7,
+    };
     fill(&include(text, &templates)?, &values)
 }
 

@@ -90,6 +90,13 @@ impl Settings {
         }
     }
 
+    /// Whether all languages that can read a name read the same period: months and weeks are not called alike everywhere.
+    pub(super) fn means_one_period(&self, name: &str) -> bool {
+        let theirs = self.languages.iter().filter_map(|language| self.speaking(*language).first_day()(name));
+        let mut days = self.first_day()(name).into_iter().chain(theirs);
+        days.next().is_some_and(|first| days.all(|day| day == first))
+    }
+
     fn speaking(&self, language: Locale) -> Self {
         Self { locale: self.locale.speaking(language), languages: Vec::new(), ..self.clone() }
     }
@@ -99,7 +106,8 @@ impl Settings {
         self.languages.iter().filter_map(move |locale| Some((locale.id(), self.speaking(*locale).path(at).ok()?)))
     }
 
-    /// The note of the period of `at`. Where nobody says the language, that of the first name there is, or else of most notes if the names have words.
+    /// The note of the period of `at`. Where nobody says the language, that of a note that is there, if its name can mean nothing else, or of most
+    /// notes.
     pub(in crate::periodic) async fn place(
         &mut self,
         context: &Context<'_>,
@@ -116,12 +124,17 @@ impl Settings {
         if !self.languages.is_empty() {
             let names: Vec<&str> = paths.iter().map(VaultPath::as_str).collect();
             let found = notes::find_all(view.snapshot(), &names, |_| false).await?;
-            if let Some((path, _)) = paths.into_iter().zip(found).find(|(_, found)| found.is_some()) {
+            let there: Vec<VaultPath> =
+                paths.into_iter().zip(found).filter(|(_, found)| found.is_some()).map(|(path, _)| path).collect();
+            if there.contains(&path) {
                 return Ok(Place { path, exists: true });
             }
-            if date_format::is_in_words(&self.format) {
+            if !there.is_empty() || date_format::is_in_words(&self.format) {
                 self.guess(&Index::fetch(view.clone(), Want::default()).await?)?;
-                return Ok(Place { path: self.path(at)?, exists: false });
+                let guessed = self.path(at)?;
+                let is_clear = |path: &&VaultPath| self.guessed.is_none() && self.means_one_period(path.as_str());
+                let other = there.iter().find(|path| **path == guessed).or_else(|| there.iter().find(is_clear));
+                return Ok(Place { exists: other.is_some(), path: other.cloned().unwrap_or(guessed) });
             }
         }
         Ok(Place { path, exists: false })

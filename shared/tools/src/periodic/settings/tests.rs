@@ -106,6 +106,21 @@ fn names_of_numbers_alone_are_guessed_by_their_digits() {
     assert!(others.contains(&"J/٢٠٢٦-١١-٢١.md".to_owned()) && others.len() < 20, "{others:?}");
 }
 
+/// Polish November is Croatian October, and weeks have other numbers where they begin on another day.
+#[test]
+fn a_name_that_is_another_period_elsewhere_is_not_taken() {
+    for (format, name, is_clear) in [
+        ("YYYY MMMM", "2026 listopad", false),
+        ("YYYY MMMM", "2026 März", true),
+        ("gggg [Week] wo", "2027 Week 6th", false),
+        ("YYYY-MM-DD dddd", "2026-11-27 Freitag", true),
+        ("YYYY-MM-DD", "٢٠٢٦-١١-٢٠", true),
+        ("YYYY-MM-DD", "Zettel", false),
+    ] {
+        assert_eq!(guessed(format, &[]).means_one_period(&format!("J/{name}.md")), is_clear, "{name}");
+    }
+}
+
 #[test]
 fn another_language_keeps_the_first_day_of_weeks_that_was_set() {
     let english = Locale::default().with_first_day(jiff::civil::Weekday::Monday);
