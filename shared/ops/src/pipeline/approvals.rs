@@ -10,17 +10,19 @@
 //! approval, however many try at the same time. Who takes an approval back uses it up in the same way, so that no call can.
 
 mod request;
+mod standing;
 
 use std::collections::BTreeSet;
 
 use atlas_access::Caller;
-use atlas_mirror::{Hash, Id, Mirror, MirrorError, StateObject};
+use atlas_mirror::{Id, Mirror, MirrorError, StateObject};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use self::request::{FileVersion, PlannedFile, Request};
 pub(crate) use self::request::{MAX_TEXTS, PendingCall, shortened};
+pub(crate) use self::standing::{Standing, standing};
 use crate::error::{Code, Error, Reason};
 
 /// Their folder in the store.
@@ -29,12 +31,6 @@ const DECISION: &str = ".decision";
 const USED: &str = ".used";
 /// Most bytes of a request.
 const MAX_BYTES: u64 = 8 << 20;
-/// Most requests for one plan at a time.
-const MAX_ROUNDS: u32 = 16;
-/// Most requests of one caller at a time.
-const MAX_OF_CALLER: usize = 100;
-/// Most requests that wait for a person, of all callers: fewer than are listed, since several callers may ask at the same moment.
-const MAX_WAITING: usize = 150;
 /// Most requests that are listed: of those without a decision, and of the others.
 const MAX_LISTED: usize = 200;
 /// Requests fetched at once.
@@ -139,93 +135,6 @@ impl Use {
     }
 }
 
-/// Whether a call may be made.
-pub(crate) enum Standing {
-    /// It may be made.
-    Passes,
-    /// It waits for a person, as the request with this id, until this time.
-    Waits(String, Timestamp),
-    /// A person refused it.
-    Refused(String, Decision),
-}
-
-/// Whether the call `asked` may be made. Creates the request if there is none. `own` identifies the use of the
-/// approval.
-pub(crate) async fn standing(mirror: &Mirror, asked: &PendingCall<'_>, own: &Use) -> Result<Standing, Error> {
-    mirror.check_writes_once().await?;
-    let plan = asked.plan();
-    for round in 0..MAX_ROUNDS {
-        let id = asked.id(plan, round);
-        let Some(request) = readable(get_request(mirror, &id).await)? else {
-            let mut listed = mirror.list_state(FOLDER, None).await?;
-            for lapsed in replace(mirror, asked, plan, &listed).await? {
-                listed.push(StateObject { name: decision_file(&lapsed), written: asked.now });
-            }
-            check_room(&listed, &asked.caller.pseudonym(), asked.now)?;
-            let request = asked.request(plan);
-            mirror.create_state_if_absent(&name(&id), &request).await?;
-            return Ok(Standing::Waits(id, request.expires));
-        };
-        if request.plan != plan || asked.now >= request.expires {
-            continue;
-        }
-        match mirror.get_state::<Decision>(&decision_name(&id)).await? {
-            None => return Ok(Standing::Waits(id, request.expires)),
-            Some(decision) if decision.is_replaced => {}
-            Some(refusal) if !refusal.approved => return Ok(Standing::Refused(id, refusal)),
-            Some(_) => match mirror.get_or_create_state(&used_name(&id), own).await? {
-                None => return Ok(Standing::Passes),
-                Some(other) if other == *own => return Ok(Standing::Passes),
-                Some(Use { refusal: Some(refusal), .. }) => return Ok(Standing::Refused(id, refusal)),
-                Some(_) => {}
-            },
-        }
-    }
-    Err(too_many())
-}
-
-/// Ends what waits for the same call with another plan: its files have changed since, or their new versions have. Returns the ids.
-async fn replace(
-    mirror: &Mirror,
-    asked: &PendingCall<'_>,
-    plan: Hash,
-    listed: &[StateObject],
-) -> Result<Vec<String>, Error> {
-    let (call, decided) = (asked.call_id(), decided(listed));
-    let mut replaced = Vec::new();
-    let of_call = |made: &&StateObject| made.name.ends_with(&call) && is_waiting(made, &decided, asked.now);
-    for made in listed.iter().filter(of_call).take(MAX_OF_CALLER) {
-        let Some(request) = readable(get_request(mirror, &made.name).await)? else { continue };
-        // Ids of two calls may end alike.
-        let is_same = request.operation == asked.operation
-            && request.client.as_deref() == asked.caller.client()
-            && request.arguments == *asked.arguments;
-        if is_same && request.plan != plan {
-            let decision = Decision::replaced(asked.caller, asked.now);
-            let other: Option<Decision> = mirror.get_or_create_state(&decision_name(&made.name), &decision).await?;
-            // A person may have decided at this moment: that stands.
-            replaced.extend(other.is_none_or(|other| other.is_replaced).then(|| made.name.clone()));
-        }
-    }
-    Ok(replaced)
-}
-
-/// Whether the caller with this pseudonym may ask for one more approval.
-fn check_room(listed: &[StateObject], of_caller: &str, now: Timestamp) -> Result<(), Error> {
-    let is_own = |made: &&StateObject| made.name.ends_with(of_caller) && is_recent(made, now);
-    if listed.iter().filter(is_own).count() >= MAX_OF_CALLER {
-        return Err(too_many());
-    }
-    let decided = decided(listed);
-    if listed.iter().filter(|made| is_waiting(made, &decided, now)).count() < MAX_WAITING {
-        return Ok(());
-    }
-    let message = format!(
-        "{MAX_WAITING} calls wait for a person already: ask them to decide on some, with `atlas approvals`, then make this call again"
-    );
-    Err(Error::new(Code::TooManyRequests, Reason::ApprovalsFull, message))
-}
-
 /// Whether an object was made so lately that a request in it is still valid.
 fn is_recent(made: &StateObject, now: Timestamp) -> bool {
     made.written + request::TIME > now
@@ -239,11 +148,6 @@ fn decided(listed: &[StateObject]) -> BTreeSet<&str> {
 /// Whether this is a request that waits for a person.
 fn is_waiting(made: &StateObject, decided: &BTreeSet<&str>, now: Timestamp) -> bool {
     is_id(&made.name) && is_recent(made, now) && !decided.contains(made.name.as_str())
-}
-
-fn too_many() -> Error {
-    let message = "too many of your calls were to be approved within a day: ask the person to decide on those that wait, with `atlas approvals`";
-    Error::new(Code::TooManyRequests, Reason::ApprovalsFull, message)
 }
 
 /// The request with this id and its state, if it exists.
@@ -396,12 +300,7 @@ fn used_name(id: &str) -> String {
 }
 
 fn decision_name(id: &str) -> String {
-    name(&decision_file(id))
-}
-
-/// The name of the decision within the folder.
-fn decision_file(id: &str) -> String {
-    format!("{id}{DECISION}")
+    format!("{}{DECISION}", name(id))
 }
 
 #[cfg(test)]

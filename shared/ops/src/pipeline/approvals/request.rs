@@ -89,6 +89,9 @@ pub struct Request {
     pub more_paths: Vec<String>,
     /// A hash that identifies the plan.
     pub(super) plan: Hash,
+    /// A hash that identifies the call. Requests of older versions lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) call: Option<Hash>,
 }
 
 /// A call that needs an approval.
@@ -115,16 +118,30 @@ impl PendingCall<'_> {
         Hash::of(call.to_string().as_bytes())
     }
 
-    /// The id of request number `round` for `plan`. Different plans with one id get different rounds.
+    /// The id of request number `round` for `plan`: it ends with the caller's pseudonym.
     pub(super) fn id(&self, plan: Hash, round: u32) -> String {
-        format!("{}{}", start(&format!("{plan} {round}")), self.call_id())
+        let hash = Hash::of(format!("{plan} {round}").as_bytes()).to_string();
+        format!("{}{}", hash.get(..16).unwrap_or_default(), self.caller.pseudonym())
     }
 
-    /// The end of the ids of all requests for this call, whatever its plan. It ends with the caller's pseudonym.
-    pub(super) fn call_id(&self) -> String {
+    /// A hash that identifies the call and its caller, whatever the plan.
+    fn call(&self) -> Hash {
         let Self { vault, operation, args_hash, caller, .. } = self;
-        let call = json!([vault, operation, args_hash, caller.client()]);
-        format!("{}{}", start(&call.to_string()), caller.pseudonym())
+        let call = json!([vault, operation, args_hash, caller.identity(), caller.client()]);
+        Hash::of(call.to_string().as_bytes())
+    }
+
+    /// Whether `request`, of a caller with this pseudonym, is for the same call, whatever its plan.
+    pub(super) fn is_for(&self, request: &Request) -> bool {
+        // Without the hash the arguments decide, though shortened: at worst, a call waits anew.
+        request.call.map_or_else(
+            || {
+                request.operation == self.operation
+                    && request.client.as_deref() == self.caller.client()
+                    && request.arguments == *self.arguments
+            },
+            |call| call == self.call(),
+        )
     }
 
     pub(super) fn request(&self, plan: Hash) -> Request {
@@ -142,13 +159,9 @@ impl PendingCall<'_> {
             more_files: self.files.len().saturating_sub(MAX_FILES),
             more_paths: self.files.iter().skip(MAX_FILES).flat_map(PlannedFile::paths).map(str::to_owned).collect(),
             plan,
+            call: Some(self.call()),
         }
     }
-}
-
-/// The first 8 digits of a hash of `text`.
-fn start(text: &str) -> String {
-    Hash::of(text.as_bytes()).to_string().chars().take(8).collect()
 }
 
 /// Arguments for display to a person: long texts and lists are cut, with a note.

@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
 use atlas_access::Scopes;
-use atlas_mirror::{Options, PartCache, location};
+use atlas_mirror::{Hash, Options, PartCache, location};
 use serde_json::json;
 
+use super::standing::{MAX_ALL_ROUNDS, MAX_OF_CALLER, MAX_WAITING, check_waiting};
 use super::*;
 
 const NOW: &str = "2026-01-31T12:00:00Z";
@@ -39,19 +40,15 @@ fn a_call_that_waits_is_listed_however_many_were_decided_since() {
 
 #[test]
 fn no_more_calls_wait_than_are_listed() {
-    let caller = |number: usize| format!("{number:016x}");
     let waiting: Vec<StateObject> = (0..MAX_WAITING).map(|number| request(number, number % 9, 60)).collect();
-    assert!(MAX_WAITING < MAX_LISTED && check_room(&waiting[1..], &caller(10), now()).is_ok());
-    let error = check_room(&waiting, &caller(10), now()).unwrap_err();
+    assert!(MAX_WAITING < MAX_LISTED && check_waiting(&waiting[1..], 0, now()).is_ok());
+    let error = check_waiting(&waiting, 0, now()).unwrap_err();
     assert_eq!(error.reason(), "approvals_full");
     assert!(error.message.contains("make this call again"), "{}", error.message);
-    // A decision makes room, and so does time.
+    // A decision makes room, and so do a request that is replaced, and time.
     let decided: Vec<StateObject> = waiting.iter().cloned().chain([decision(&waiting[3])]).collect();
-    assert!(check_room(&decided, &caller(10), now()).is_ok());
-    assert!(check_room(&waiting, &caller(10), now() + request::TIME).is_ok());
-    // Of one caller there are fewer, decided or not.
-    let own: Vec<StateObject> = (0..MAX_OF_CALLER).map(|number| request(number, 7, 60)).collect();
-    assert!(check_room(&own[1..], &caller(7), now()).is_ok() && check_room(&own, &caller(7), now()).is_err());
+    assert!(check_waiting(&decided, 0, now()).is_ok() && check_waiting(&waiting, 1, now()).is_ok());
+    assert!(check_waiting(&waiting, 0, now() + request::TIME).is_ok());
 }
 
 fn mirror() -> Mirror {
@@ -60,7 +57,7 @@ fn mirror() -> Mirror {
 }
 
 /// Asks whether a call may be made that deletes `a.md`, whose text is `text` by now.
-async fn ask(mirror: &Mirror, args_hash: &str, text: &str) -> Standing {
+async fn try_ask(mirror: &Mirror, args_hash: &str, text: &str) -> Result<Standing, Error> {
     let caller = Caller::of_scopes("agent", Scopes::default());
     let before = FileVersion { sha256: Hash::of(text.as_bytes()), bytes: text.len() as u64, text: None };
     let files = [PlannedFile { path: "a.md".to_owned(), before: Some(before), after: None, from: None }];
@@ -75,7 +72,11 @@ async fn ask(mirror: &Mirror, args_hash: &str, text: &str) -> Standing {
         files: &files,
         now,
     };
-    standing(mirror, &asked, &Use::by_call("a call".to_owned())).await.unwrap()
+    standing(mirror, &asked, &Use::by_call(format!("a call {args_hash}"))).await
+}
+
+async fn ask(mirror: &Mirror, args_hash: &str, text: &str) -> Standing {
+    try_ask(mirror, args_hash, text).await.unwrap()
 }
 
 async fn waits(mirror: &Mirror, args_hash: &str, text: &str) -> String {
@@ -122,4 +123,71 @@ async fn a_text_that_is_back_is_asked_about_anew() {
     let third = waits(&mirror, "same", "one").await;
     assert!(third != first && matches!(ask(&mirror, "same", "two").await, Standing::Refused(id, _) if id == second));
     assert_eq!(undecided(&mirror).await.unwrap(), BTreeSet::from([third]));
+}
+
+/// Takes from a request all that older versions did not write.
+async fn age(mirror: &Mirror, id: &str) {
+    let mut old = get_request(mirror, id).await.unwrap().unwrap();
+    old.call = None;
+    mirror.delete_state(&name(id)).await.unwrap();
+    mirror.create_state_if_absent(&name(id), &old).await.unwrap();
+}
+
+#[tokio::test]
+async fn requests_of_older_versions_stand() {
+    let mirror = mirror();
+    let (approved, refused) = (waits(&mirror, "a", "one").await, waits(&mirror, "b", "one").await);
+    let (waiting, other) = (waits(&mirror, "c", "one").await, waits(&mirror, "d", "one").await);
+    // Their ids have this form: the plan and round, then the caller.
+    let plan = get_request(&mirror, &approved).await.unwrap().unwrap().plan;
+    assert_eq!(approved[..16], Hash::of(format!("{plan} 0").as_bytes()).to_string()[..16]);
+    for id in [&approved, &refused, &waiting, &other] {
+        age(&mirror, id).await;
+    }
+    decided_by(&mirror, &approved, true).await.unwrap();
+    decided_by(&mirror, &refused, false).await.unwrap();
+    assert!(matches!(ask(&mirror, "a", "one").await, Standing::Passes));
+    assert!(matches!(ask(&mirror, "b", "one").await, Standing::Refused(id, _) if id == refused));
+    assert_eq!(waits(&mirror, "c", "one").await, waiting);
+    let anew = waits(&mirror, "c", "two").await;
+    assert_eq!(undecided(&mirror).await.unwrap(), BTreeSet::from([anew, other]));
+}
+
+#[tokio::test]
+async fn a_call_that_gets_no_room_keeps_what_waits() {
+    let mirror = mirror();
+    let caller = Caller::of_scopes("agent", Scopes::default()).pseudonym();
+    let first = waits(&mirror, "same", "one").await;
+    // Others wait, or were decided on.
+    for number in 1..MAX_OF_CALLER {
+        let made = format!("{number:016x}{caller}");
+        mirror.create_state_if_absent(&name(&made), &json!({})).await.unwrap();
+        if number % 2 == 0 {
+            let decision = Decision::by("person".to_owned(), Timestamp::now(), true, None);
+            mirror.create_state_if_absent(&decision_name(&made), &decision).await.unwrap();
+        }
+    }
+    let error = try_ask(&mirror, "another", "one").await.err().unwrap();
+    assert_eq!(error.reason(), "approvals_full");
+    // In place of its old request there is room.
+    let second = waits(&mirror, "same", "two").await;
+    assert!(undecided(&mirror).await.unwrap().contains(&second));
+    let full = format!("{MAX_OF_CALLER:016x}{caller}");
+    mirror.create_state_if_absent(&name(&full), &json!({})).await.unwrap();
+    assert_eq!(try_ask(&mirror, "same", "three").await.err().unwrap().reason(), "approvals_full");
+    let left = undecided(&mirror).await.unwrap();
+    assert!(left.contains(&second) && !left.contains(&first));
+}
+
+#[tokio::test]
+async fn a_text_that_goes_back_and_forth_uses_no_rounds_up() {
+    let mirror = mirror();
+    for _ in 0..MAX_ALL_ROUNDS {
+        waits(&mirror, "same", "one").await;
+        let second = waits(&mirror, "same", "two").await;
+        assert_eq!(undecided(&mirror).await.unwrap(), BTreeSet::from([second]));
+    }
+    // Within a bound, and one that costs the waiting call nothing.
+    let error = try_ask(&mirror, "same", "one").await.err().unwrap();
+    assert_eq!((error.reason(), undecided(&mirror).await.unwrap().len()), ("approvals_full", 1));
 }
