@@ -147,7 +147,7 @@ async fn bases(
     }
     for (generation, paths) in past::generations_with(sources.mirror, wanted).await? {
         let Some(snapshot) = sources.mirror.at(generation).await? else { continue };
-        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let paths: Vec<&str> = paths.keys().map(String::as_str).collect();
         match head::texts(&snapshot, &paths).await {
             Ok(texts) => bases.extend(texts),
             Err(error) if head::is_gone(&error) => {}

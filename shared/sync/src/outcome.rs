@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use atlas_segment::Kind;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::guard::Side;
 use crate::plan::{Lost, PathAction, PathPlan, SyncPlan};
-use crate::rules::class_of;
-use crate::state::Entry;
+use crate::rules::{Class, class_of};
+use crate::state::{CARRIED_NS, Entry};
 use crate::target::ExpectedTarget;
 use crate::write::{Fingerprint, Write};
 
@@ -84,7 +85,7 @@ impl Outcome {
             let mtime_ns = (stamp.mtime_ns < trusted_ns).then_some(stamp.mtime_ns);
             Arc::new(Entry { path, sha256, kind, size: stamp.size, mtime_ns })
         };
-        let of_path = |(index, PathPlan { path, entry: last, action, .. }): (usize, PathPlan)| match action {
+        let of_path = |(index, PathPlan { path, entry: last, head, action }): (usize, PathPlan)| match action {
             PathAction::Gone => None,
             PathAction::Keep(known) => Some(entry(path.to_string(), *known)),
             PathAction::Leave => last,
@@ -99,10 +100,13 @@ impl Outcome {
                 // The next sync merges again, from the same ancestor.
                 _ => last,
             },
-            PathAction::Pull(_) => match pulled.get(&index) {
+            PathAction::Pull(pull) => match pulled.get(&index) {
                 Some(pulled) => pulled.map(|known| entry(path.to_string(), known)),
                 // The next sync reads it: its size and time may hide a change.
-                None => last.map(|entry| Arc::new(Entry { mtime_ns: None, ..Arc::unwrap_or_clone(entry) })),
+                None => match pull.expected {
+                    ExpectedTarget::Version(sha256) if head.is_none() => Some(left(&path, last, sha256, pull.size)),
+                    _ => last.map(|entry| Arc::new(Entry { mtime_ns: None, ..Arc::unwrap_or_clone(entry) })),
+                },
             },
         };
         // Large folders have many paths: the entries take the memory of the plan, and give back what they do not need.
@@ -159,6 +163,15 @@ impl Outcome {
         named.truncate(MOST);
         named
     }
+}
+
+/// The file of a removal that failed. Without an entry, the next sync would take what no sync brought for a person's new file.
+fn left(path: &str, last: Option<Arc<Entry>>, sha256: [u8; 32], size: u64) -> Arc<Entry> {
+    let is_note = class_of(path) == Some(Class::Note);
+    let kind = last.as_ref().map_or(if is_note { Kind::Note } else { Kind::Attachment }, |entry| entry.kind);
+    let is_brought = last.is_some_and(|entry| entry.sha256 == sha256 && !entry.is_carried());
+    let mtime_ns = (!is_brought).then_some(CARRIED_NS);
+    Arc::new(Entry { path: path.to_owned(), sha256, kind, size, mtime_ns })
 }
 
 /// The file at `index` of those that were `written`, which are in order.

@@ -1,7 +1,7 @@
 //! Looks up earlier versions in the mirror's history. If the folder has an earlier version of the mirror's that it never had by a sync, it is out
 //! of date, not in conflict: its state was lost, or something else carried the file over from another synced folder.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use atlas_mirror::{Mirror, Snapshot};
@@ -31,6 +31,8 @@ struct Sought {
     until: Option<[u8; 32]>,
     /// The generation at which to stop, likewise.
     after: u64,
+    /// The newest generation that is known to have the path.
+    newest: Option<u64>,
 }
 
 /// By path.
@@ -116,7 +118,7 @@ impl Past<'_> {
                 Reach::SinceAncestor if entry.is_some() && item.head == entry => continue,
                 Reach::New | Reach::SinceAncestor => (entry, 0),
             };
-            let (path, sought) = (item.path.to_string(), Sought { sha256, until, after });
+            let (path, sought) = (item.path.to_string(), Sought { sha256, until, after, newest: None });
             match heads.document(&item.path) {
                 Some(document) if document.generation > after => {
                     rivals.add_before(document, document.generation, path.clone(), sought);
@@ -131,9 +133,11 @@ impl Past<'_> {
             found.insert(path, *index);
         }
         let mut recalled = Vec::new();
-        for (generation, paths) in generations_with(self.mirror, rivals).await? {
-            let removed_ms = removed_ms(&before_removals, generation);
-            for index in paths.iter().filter_map(|path| found.get(path)) {
+        for paths in generations_with(self.mirror, rivals).await?.into_values() {
+            for (path, newest) in paths {
+                // Not after the generation of this content: other versions may have come between.
+                let removed_ms = before_removals.get(&newest).copied();
+                let Some(index) = found.get(&path) else { continue };
                 let Some(Item { found: InFolder::Touched(file), head, .. }) = items.get(*index) else { continue };
                 recalled.push((*index, file.disk_path().to_owned(), removed_ms.filter(|_| head.is_none())));
             }
@@ -156,12 +160,6 @@ impl Past<'_> {
     }
 }
 
-/// When what the mirror had in a generation was removed; where something else came between, when the last of it may have been.
-fn removed_ms(before_removals: &Removals, generation: u64) -> Option<i64> {
-    let exact = before_removals.get(&generation).copied();
-    exact.or_else(|| before_removals.range(generation..).map(|(_, removed_ms)| *removed_ms).max())
-}
-
 /// Contents that are looked for at paths, from a generation on backwards.
 #[derive(Debug, Default)]
 pub(crate) struct Wanted {
@@ -175,7 +173,7 @@ pub(crate) struct Wanted {
 impl Wanted {
     /// Looks for a content of `path` in the versions before `document`, its version of the mirror.
     pub(crate) fn add(&mut self, document: &HeadDocument, path: String, sha256: [u8; 32]) {
-        self.add_before(document, document.generation, path, Sought { sha256, until: None, after: 0 });
+        self.add_before(document, document.generation, path, Sought { sha256, until: None, after: 0, newest: None });
     }
 
     /// The version before `document`, which the generation `newer` has.
@@ -207,15 +205,16 @@ impl Wanted {
     }
 }
 
-/// The generations that have the wanted contents, each with the paths that have them there.
+/// The generations that have the wanted contents, each with the paths that have them there, and with the newest generation looked at that has the
+/// path: if the mirror does not have it any more, the one before its removal.
 ///
 /// # Errors
 /// Those of reading the mirror. Versions that are not kept any more are unknown.
 pub(crate) async fn generations_with(
     mirror: &Mirror,
     mut wanted: Wanted,
-) -> Result<BTreeMap<u64, BTreeSet<String>>, SyncError> {
-    let mut known: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
+) -> Result<BTreeMap<u64, BTreeMap<String, u64>>, SyncError> {
+    let mut known: BTreeMap<u64, BTreeMap<String, u64>> = BTreeMap::new();
     while !wanted.due.is_empty() {
         let page: Vec<(u64, Versions)> = std::iter::from_fn(|| wanted.due.pop_last()).take(PAGE).collect();
         let read = page.into_iter().map(|(generation, versions)| async move {
@@ -225,12 +224,15 @@ pub(crate) async fn generations_with(
         let read: Vec<_> = stream::iter(read).buffered(PAGE).try_collect().await?;
         for (generation, versions, documents) in read {
             for (path, sought) in versions {
+                let newest = sought.newest.unwrap_or(generation);
                 match documents.get(&path).and_then(|documents| documents.first()) {
                     Some(document) if document.sha256 == sought.sha256 => {
-                        known.entry(generation).or_default().insert(path);
+                        known.entry(generation).or_default().insert(path, newest);
                     }
                     Some(document) if Some(document.sha256) == sought.until => {}
-                    Some(document) => wanted.add_before(document, generation, path, sought),
+                    Some(document) => {
+                        wanted.add_before(document, generation, path, Sought { newest: Some(newest), ..sought });
+                    }
                     None => wanted.add_blind(generation.saturating_sub(1), generation, path, sought),
                 }
             }

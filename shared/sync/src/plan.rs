@@ -73,6 +73,8 @@ pub(crate) struct Pull {
     pub(crate) on_disk: Option<String>,
     /// The file that is expected there.
     pub(crate) expected: ExpectedTarget,
+    /// Its size.
+    pub(crate) size: u64,
 }
 
 /// The actions for all paths.
@@ -153,7 +155,7 @@ impl SyncPlan {
                 Action::Keep => PathAction::Gone,
                 Action::Push => PathAction::Remove(Box::new(ancestor)),
                 Action::Pull | Action::Conflict => {
-                    PathAction::Pull(Box::new(Pull { on_disk: None, expected: ExpectedTarget::Nothing }))
+                    PathAction::Pull(Box::new(Pull { on_disk: None, expected: ExpectedTarget::Nothing, size: 0 }))
                 }
             },
             (InFolder::Touched(file), None) => PathAction::Write(Arc::new(Write::new(file, ancestor))),
@@ -193,7 +195,7 @@ impl SyncPlan {
             return self.leave(true);
         }
         let on_disk = Some(file.disk_path().to_owned());
-        PathAction::Pull(Box::new(Pull { on_disk, expected: ExpectedTarget::Version(version) }))
+        PathAction::Pull(Box::new(Pull { on_disk, expected: ExpectedTarget::Version(version), size: file.stamp.size }))
     }
 
     fn skip(&mut self, path: &str, reason: Reason) {
@@ -260,7 +262,8 @@ impl SyncPlan {
             let path = self.paths.get(*index)?;
             let PathAction::Merge(merge) = &path.action else { return None };
             let on_disk = Some(merge.file.disk_path().to_owned());
-            let pull = Pull { on_disk, expected: ExpectedTarget::Version(merge.known.sha256) };
+            let expected = ExpectedTarget::Version(merge.known.sha256);
+            let pull = Pull { on_disk, expected, size: merge.known.stamp.size };
             let head = merge.merged.known().map(|known| known.sha256);
             Some(PathPlan { path: path.path.clone(), entry: None, head, action: PathAction::Pull(Box::new(pull)) })
         };

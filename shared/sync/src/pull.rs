@@ -155,7 +155,8 @@ impl Puller<'_> {
         for (index, path, pull) in plan.pulls() {
             if let (None, ExpectedTarget::Version(version), Some(on_disk)) = (path.head, pull.expected, &pull.on_disk) {
                 let trashed = plan.heads.document(&format!(".trash/{}", path.path));
-                let keep = match path.entry.as_ref().is_some_and(|entry| entry.sha256 == version) {
+                let keep = match path.entry.as_ref().is_some_and(|entry| entry.sha256 == version && !entry.is_carried())
+                {
                     // No sync brought this file here: it is the person's to throw away.
                     false => Keep::Always,
                     true if trashed.is_some_and(|document| document.sha256 == version) => Keep::IfFree,

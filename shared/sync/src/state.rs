@@ -31,6 +31,8 @@ const MAX_EARLIER: usize = 64;
 const HEADER_BYTES: usize = 16;
 /// Bytes that a rehearsal writes if there is no state yet.
 const SMALL: usize = 64 << 10;
+/// Stands for the time of a file that no sync brought to the folder, and that the mirror removed. No file has it.
+pub const CARRIED_NS: i64 = i64::MIN;
 /// The name of an unfinished state file.
 const DRAFT: &str = "state.new";
 /// Most bytes of a state: enough for millions of paths.
@@ -79,14 +81,19 @@ pub struct Entry {
     pub kind: Kind,
     /// Its size in the folder.
     pub size: u64,
-    /// Its modification time in the folder; [`None`] if the time may not change with the content.
+    /// Its modification time in the folder; [`None`] if the time may not change with the content, [`CARRIED_NS`] if no sync brought it.
     pub mtime_ns: Option<i64>,
 }
 
 impl Entry {
+    /// Whether no sync brought the folder's file, but the mirror removed it, and the folder keeps it for now.
+    pub fn is_carried(&self) -> bool {
+        self.mtime_ns == Some(CARRIED_NS)
+    }
+
     /// Whether a file with `stamp` is unchanged.
     pub fn matches(&self, stamp: Stamp) -> bool {
-        self.size == stamp.size && self.mtime_ns == Some(stamp.mtime_ns)
+        !self.is_carried() && self.size == stamp.size && self.mtime_ns == Some(stamp.mtime_ns)
     }
 }
 

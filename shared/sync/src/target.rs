@@ -126,12 +126,13 @@ impl Target {
 
     /// Removes the file at `path` if its SHA-256 is `version`.
     pub(crate) fn remove(&self, path: &str, version: [u8; 32], keep: Keep) -> Result<(), Reason> {
+        if keep == Keep::Always {
+            return self.keep_always(path, version);
+        }
         let aside = self.set_aside(path, version)?;
         match keep {
-            Keep::No => aside.discard(),
             Keep::IfFree if self.keep(&aside, path).is_ok() => Ok(()),
-            Keep::IfFree => aside.discard(),
-            Keep::Always => self.keep_always(aside, path, version),
+            _ => aside.discard(),
         }
     }
 
@@ -147,24 +148,38 @@ impl Target {
         move_new(&aside.folder, &aside.name, &trash, &name)
     }
 
-    /// Moves it to the first free name of `path` in the trash, unless the trash has it already; else puts it back.
-    fn keep_always(&self, aside: Aside, path: &str, version: [u8; 32]) -> Result<(), Reason> {
+    /// Moves the file at `path` to its first free name in the trash, unless the trash has it already. The file is not touched before there is a place
+    /// for it, and moves at once: neither a failure nor a killed sync leaves a file that seems to have come after its removal.
+    fn keep_always(&self, path: &str, version: [u8; 32]) -> Result<(), Reason> {
+        let (parent, name) = self.place_of_existing(path)?;
         let mut refused = Reason::Changed;
-        for name in free_names(path) {
-            match self.keep(&aside, &name) {
-                Ok(()) => return Ok(()),
-                Err(reason) => refused = reason,
+        for kept in free_names(path) {
+            let (trash, new_name) = self.place_of(&format!("{TRASH}{kept}"))?;
+            if trash.symlink_metadata(&new_name).is_ok() {
+                if folder::hash_of(&trash, &new_name) == Ok(version) {
+                    return self.set_aside(path, version)?.discard();
+                }
+                refused = Reason::Unwritable("all of its names in .trash are taken".to_owned());
+                continue;
             }
-            let place = self.place_of(&format!("{TRASH}{name}"));
-            match place.and_then(|(trash, name)| folder::hash_of(&trash, &name)) {
-                Ok(found) if found == version => return aside.discard(),
-                Ok(_) => {}
-                // The name is free, so the failure has another cause.
-                Err(_) => break,
+            move_away(&parent, &name, &trash, &new_name)?;
+            if folder::hash_of(&trash, &new_name) == Ok(version) {
+                return Ok(());
             }
+            // If the path is taken, it stays in the trash.
+            put_back(&trash, &new_name, &parent, &name);
+            return Err(Reason::Changed);
         }
-        put_back(&aside.folder, &aside.name, &aside.parent);
         Err(refused)
+    }
+
+    /// As [`place_of`](Self::place_of), if the folder is there.
+    fn place_of_existing(&self, path: &str) -> Result<(Dir, String), Reason> {
+        let is_gone = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+        if self.below(folder_of(path), false).is_err_and(is_gone) {
+            return Err(Reason::Changed);
+        }
+        self.place_of(path)
     }
 
     /// The folder of `path`, created if necessary, and the name in it.
@@ -210,22 +225,14 @@ impl Target {
 
     /// Moves the file at `path` aside if its SHA-256 is `version`.
     pub(crate) fn set_aside(&self, path: &str, version: [u8; 32]) -> Result<Aside, Reason> {
-        let is_gone = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
-        if self.below(folder_of(path), false).is_err_and(is_gone) {
-            return Err(Reason::Changed);
-        }
-        let (parent, name) = self.place_of(path)?;
+        let (parent, name) = self.place_of_existing(path)?;
         let (folder, _) = self.place_of(&format!("{ASIDE}/{path}"))?;
-        match rename_away(&parent, &name, &folder, &name) {
-            Ok(()) => {}
-            Err(_) if parent.symlink_metadata(&name).is_err() => return Err(Reason::Changed),
-            Err(error) => return Err(unwritable(&error)),
-        }
+        move_away(&parent, &name, &folder, &name)?;
         match folder::look(&folder, &name) {
             Ok((found, stamp, sha256)) if sha256 == version => Ok(Aside { parent, folder, name, found, stamp }),
             _ => {
                 // If the path is taken, the file stays aside, and the next sync restores it.
-                put_back(&folder, &name, &parent);
+                put_back(&folder, &name, &parent, &name);
                 Err(Reason::Changed)
             }
         }
@@ -275,8 +282,8 @@ fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-fn put_back(folder: &Dir, name: &str, parent: &Dir) {
-    if let Err(error) = move_new(folder, name, parent, name) {
+fn put_back(folder: &Dir, name: &str, parent: &Dir, old_name: &str) {
+    if let Err(error) = move_new(folder, name, parent, old_name) {
         tracing::warn!(name, %error, "a file that was moved aside could not be put back yet");
     }
 }
@@ -323,7 +330,7 @@ impl Unfinished {
                 // Some file systems have no permissions.
                 let _ = aside.found.metadata().and_then(|found| self.file.set_permissions(found.permissions()));
                 if let Err(reason) = move_new(&self.staging, &self.name, &aside.parent, &aside.name) {
-                    put_back(&aside.folder, &aside.name, &aside.parent);
+                    put_back(&aside.folder, &aside.name, &aside.parent, &aside.name);
                     return Err(reason);
                 }
                 // If this fails, the next sync finds it.
@@ -387,6 +394,14 @@ fn rename_new(from: &Dir, name: &str, to: &Dir, new_name: &str) -> io::Result<()
         Err(_) => {}
     }
     rename_after_look(from, name, to, new_name)
+}
+
+/// Moves another program's file away, to a free path of ours.
+fn move_away(from: &Dir, name: &str, to: &Dir, new_name: &str) -> Result<(), Reason> {
+    match rename_away(from, name, to, new_name) {
+        Err(_) if from.symlink_metadata(name).is_err() => Err(Reason::Changed),
+        moved => moved.map_err(|error| unwritable(&error)),
+    }
 }
 
 /// Moves another program's file to a path of ours without replacing. It is never linked and then removed: that would

@@ -1,5 +1,7 @@
 //! Paths without state: older versions of the mirror's are recognised, and unrelated folders are refused.
 
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::sync::Arc;
 
 use atlas_testkit::notes::Put;
@@ -188,6 +190,81 @@ async fn a_deletion_is_not_undone_by_what_was_carried_into_the_folder_before_it(
     assert_eq!((&folder[".trash/a.md"][..], &folder[".trash/new 2.md"][..]), (&b"two"[..], &b"new"[..]));
     let told = skipped(&summary);
     assert!(told.len() == 2 && told.iter().all(|told| told.contains("moved to the folder's .trash")), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_file_is_restored_if_it_came_after_the_removal_of_its_own_path() {
+    let vault = VaultBuilder::new().note("b.md", "b").note("z.md", "z");
+    let host = Host::published(vault).await;
+    agent_puts(&host, Put::note("a.md", "one")).await;
+    agent_puts(&host, Put::note("a.md", "two")).await;
+    agent_deletes(&host, "a.md").await;
+    host.vault.write("a.md", b"one");
+    agent_deletes_later(&host, "z.md").await;
+    let summary = host.sync().await.unwrap();
+    assert_eq!((done(&summary), pulled(&summary)), ((1, 0, 0), (0, 0, 1)), "{summary:?}");
+    assert_eq!(host.text("a.md").await.as_deref(), Some("one"));
+}
+
+#[tokio::test]
+async fn an_old_text_that_came_after_another_path_was_removed_is_not_restored() {
+    let vault = VaultBuilder::new().note("b.md", "b").note("z.md", "z");
+    let host = Host::published(vault).await;
+    agent_puts(&host, Put::note("a.md", "two")).await;
+    agent_deletes(&host, "z.md").await;
+    host.vault.write("a.md", b"two");
+    agent_puts(&host, Put::note("a.md", "three")).await;
+    agent_deletes_later(&host, "a.md").await;
+    let summary = host.sync().await.unwrap();
+    assert_eq!((done(&summary), pulled(&summary)), ((0, 0, 0), (0, 0, 2)), "{summary:?}");
+    assert_eq!(files(host.vault.root()).into_keys().collect::<Vec<_>>(), [".trash/a.md", "b.md"]);
+}
+
+#[tokio::test]
+async fn a_deletion_is_not_undone_because_the_trash_cannot_take_the_file() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    for is_link in [true, false] {
+        let host = behind(&["two"]).await;
+        agent_puts(&host, Put::note("new.md", "new")).await;
+        host.vault.write("a.md", b"two");
+        host.vault.write("new.md", b"new");
+        agent_deletes_later(&host, "a.md").await;
+        agent_deletes_later(&host, "new.md").await;
+        let trash = host.vault.path(".trash");
+        match is_link {
+            true => symlink(elsewhere.path(), &trash).unwrap(),
+            false => fs::write(&trash, "a file").unwrap(),
+        }
+        let changed = || fs::metadata(host.vault.path("new.md")).map(|file| (file.ctime(), file.ctime_nsec())).unwrap();
+        let before = changed();
+        for _ in 0..3 {
+            let summary = host.sync().await.unwrap();
+            assert_eq!((pulled(&summary), summary.waiting), ((0, 0, 0), 2), "{summary:?}");
+            let mirrored = host.mirrored().await;
+            assert!(!mirrored.contains_key("a.md") && !mirrored.contains_key("new.md"), "{summary:?}");
+            let refused = skipped(&summary).into_iter().filter(|told| told.contains("the folder .trash on its way"));
+            assert_eq!(refused.count(), 2, "{summary:?}");
+        }
+        assert_eq!(changed(), before);
+        fs::remove_file(&trash).unwrap();
+        let summary = host.sync().await.unwrap();
+        assert_eq!((pulled(&summary), summary.waiting), ((0, 0, 2), 0), "{summary:?}");
+        assert_eq!(host.mirrored().await.into_keys().collect::<Vec<_>>(), ["b.md"]);
+        let kept = files(host.vault.root()).into_keys().collect::<Vec<_>>();
+        assert_eq!(kept, [".trash/a.md", ".trash/new.md", "b.md"]);
+    }
+    assert_eq!(files(elsewhere.path()).len(), 0);
+}
+
+#[tokio::test]
+async fn a_folder_in_the_trash_does_not_keep_a_file_of_its_name_out() {
+    let host = behind(&[]).await;
+    agent_puts(&host, Put::note("new.md", "new")).await;
+    host.vault.write("new.md", b"new");
+    agent_deletes_later(&host, "new.md").await;
+    host.vault.write(".trash/new.md/x", b"x");
+    assert_eq!(pulled(&host.sync().await.unwrap()), (0, 0, 1));
+    assert_eq!(host.vault.read(".trash/new 2.md"), b"new");
 }
 
 /// A host whose mirror got forty notes, by the other host.
