@@ -398,7 +398,7 @@ async fn a_query_without_words_asks_no_model() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_text_at_which_the_service_fails_holds_up_no_other() {
     let (service, vault, place) = (Embeddings::start().await, vault(), Place::new());
-    let failure = b"HTTP/1.1 500 So\r\nretry-after: 0\r\ncontent-length: 0\r\n\r\n";
+    let failure = b"HTTP/1.1 500 So\r\nretry-after: 0\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     service.becomes(|asked| asked.json()["input"].to_string().contains("Bread").then(|| Reply::Raw(failure.to_vec())));
     let config = service.config("openai", json!({}));
     let synced = sync(&place, vault.root(), &config);
