@@ -97,7 +97,7 @@ pub(crate) async fn at_port(port: u16) -> Option<String> {
 
 fn served_in(path: &Path) -> Option<Served> {
     let file = File::open(path).ok()?;
-    // Whoever gets the lock has found no server.
+    // A running server holds the lock.
     if !matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
         return None;
     }

@@ -185,7 +185,7 @@ impl VaultLocation {
         self.check_store_folder()?;
         let mirror = self.open()?;
         match mirror.head().await {
-            // What follows says what it cannot do with these.
+            // The search below refuses these with the reason.
             Ok(_) | Err(MirrorError::Damaged { .. } | MirrorError::Newer { .. }) => Ok(mirror),
             Err(error) => Err(error.into()),
         }

@@ -269,7 +269,7 @@ mod tests {
         fs::rename(&backup, &root).unwrap();
         timeout(soon(), watch.wait(None)).await.expect("the change of the folder to be seen");
         watch.begin(&root);
-        // What changed before the new folder was watched is looked for.
+        // A change from before the new folder was watched is looked for.
         timeout(soon(), watch.wait(None)).await.expect("another look");
         watch.begin(&root);
         fs::write(root.join("a.md"), "a").unwrap();

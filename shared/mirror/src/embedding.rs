@@ -174,7 +174,7 @@ impl Mirror {
                     done.waiting = all;
                     return Ok((done, Some(EmbedError::Superseded)));
                 }
-                // What the merged segments lack is known by now.
+                // The vectors that merged segments lack are known by now.
                 Fate::Merged if !is_last => {}
                 Fate::Whole | Fate::Merged => return Ok((done, failure)),
             }

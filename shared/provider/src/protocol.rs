@@ -15,7 +15,7 @@ pub enum Protocol {
     Ollama,
 }
 
-/// What texts begin with for a model that was trained so: two parts of its name, and what a question and a note begin with. The first counts.
+/// Beginnings of texts for models that were trained with them: two parts of the model's name, the beginning of a question and of a note. The first match counts.
 const BEGINNINGS: [(&str, &str, &str, &str); 8] = [
     ("nomic-embed-text", "", "search_query: ", "search_document: "),
     (

@@ -21,7 +21,7 @@
 //!   for the person are made of it. `merging` merges what both sides changed, before the pull (`merged`: such a file). Then `attachment_texts` adds the text that a `text_reader` reads in attachments, and
 //!   [`embedding`] the vectors of notes.
 //! - `repair`: publishes again what the store has lost. `readahead`: reads files before they are needed. `code_reader`: finds symbols in those of source code.
-//! - [`mod@export`]: writes a generation into a folder. `contents`: writes documents into files of a `target`.
+//! - [`mod@export`]: writes a generation into a folder. `contents`: writes documents into files of a `target`, which `moves` them.
 //! - `options`: the caller's options; `only`: the part of a vault that a sync is limited to. [`mod@replay`]: the commits that
 //!   changed some files, for another memory of them; [`ancestors`]: the state of a folder of such a memory. [`report`], [`progress`], [`error`], `runs`: reports to the caller. `blocking`:
 //!   runs blocking work.
@@ -49,6 +49,7 @@ mod join;
 mod make_room;
 mod merged;
 mod merging;
+mod moves;
 mod only;
 mod options;
 mod outcome;

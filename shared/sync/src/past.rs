@@ -69,7 +69,7 @@ impl Past<'_> {
         let is_wanted = |item: &Item| {
             matches!(item.found, InFolder::Touched(_)) && (item.head.is_none() || item.ancestor() != item.head)
         };
-        // What one commit brings and removes was never there.
+        // A file that one commit brings and removes was never there.
         if newest < seen.saturating_add(2) || !items.iter().any(is_wanted) {
             return Ok(Removals::new());
         }

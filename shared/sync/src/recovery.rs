@@ -11,9 +11,10 @@ use jiff::tz::TimeZone;
 
 use crate::decide::Version;
 use crate::folder;
+use crate::moves::move_new;
 use crate::report::{Reason, Skipped};
 use crate::rules::STAGING;
-use crate::target::{ASIDE, Target, move_new};
+use crate::target::{ASIDE, Target};
 
 /// Older unfinished files belong to a sync that is not running any more.
 const STALE: Duration = Duration::from_secs(3600);

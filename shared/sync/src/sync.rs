@@ -233,7 +233,7 @@ async fn round(
             Ok((embedded, failure)) => {
                 summary.embedding_failure = failure;
                 (summary.embedded, summary.embedding_waiting) = (embedded.notes, embedded.waiting);
-                // What an earlier sync began may have ended before this one.
+                // A run that an earlier sync began may have ended before this one.
                 summary.generation = embedded.generation.unwrap_or_default().max(summary.generation);
             }
             // The files are in sync nevertheless.

@@ -1,23 +1,23 @@
 //! Calls that wait for a person: what each would change, and the decision.
 
 use atlas_ops::{Error, Reason};
-use atlas_tools::access::approve::Approve;
 use atlas_tools::access::list_approvals::ListApprovals;
-use atlas_tools::access::refuse::Refuse;
 use atlas_tools::entry;
 use atlas_vault::visible::visible;
 use axum::extract::Path;
 use axum::response::Response;
 use maud::{Markup, html};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::answer::{Answered as _, given};
 use crate::changes::{self, ALL_LINES, FEW_LINES, Only, Place};
 use crate::diff::View;
 use crate::frame::{Section, said};
 use crate::session::cookie::is_local;
-use crate::visit::{Form, Visit};
+use crate::visit::Visit;
 use crate::{links, response, vaults, words};
+
+pub(crate) mod decide;
 
 /// Most calls that wait on a page: as many as one form approves.
 const MOST: usize = 50;
@@ -351,57 +351,6 @@ pub(crate) async fn one(visit: Visit, Path(id): Path<String>) -> Response {
     visit.page(Section::Approvals, "A call", content)
 }
 
-/// Approves the calls of a form, each on its own: one that cannot be approved does not keep the others from it.
-pub(crate) async fn approve(form: Form) -> Response {
-    let mut done = Vec::new();
-    for id in form.all("id").take(MOST) {
-        done.push((id, form.visit.call(entry::<Approve>(), json!({ "id": id })).await.map(drop)));
-    }
-    match &done[..] {
-        [(_, Err(error))] => form.visit.failed(error),
-        done if done.iter().all(|(_, result)| result.is_ok()) => {
-            form.visit.told(response::see(&links::page("approvals", &[("said", APPROVED)])))
-        }
-        done => form.visit.page(Section::Approvals, "Approved in part", approved(done)),
-    }
-}
-
-/// What became of each of several calls.
-fn approved(done: &[(&str, Result<(), Error>)]) -> Markup {
-    let count = done.iter().filter(|(_, result)| result.is_ok()).count();
-    html! {
-        h1 { (count) " of " (done.len()) " approved" }
-        p.lead role="status" { "The approved calls pass when the agent makes them again. The others are as they were." }
-        ul.rows {
-            @for (id, result) in done {
-                li {
-                    @match result {
-                        Ok(()) => { span.status.waits { "Approved" } " " a href=(links::approval(id)) { "Call " (id) } },
-                        Err(error) => {
-                            span.status.gone { "Not" } " " a href=(links::approval(id)) { "Call " (id) }
-                            " " span.facts { (visible(&error.message)) }
-                        }
-                    }
-                }
-            }
-        }
-        p { a href="/ui/approvals" { "All calls" } }
-    }
-}
-
-/// Refuses the calls of a form.
-pub(crate) async fn refuse(form: Form) -> Response {
-    let mut failed = None;
-    for id in form.all("id").take(MOST) {
-        let call = given([("id", Some(id.into())), ("reason", form.given("reason").map(Value::from))]);
-        failed = form.visit.call(entry::<Refuse>(), call).await.err().or(failed);
-    }
-    match failed {
-        None => form.visit.told(response::see(&links::page("approvals", &[("said", REFUSED)]))),
-        Some(error) => form.visit.failed(&error),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -419,13 +368,5 @@ mod tests {
     fn a_form_says_which_calls_it_approves() {
         assert_eq!(approve_all(2, "tidy up", true), "Approve all 2 of session “tidy up”");
         assert_eq!(approve_all(50, "a\u{202E}b", false), "Approve the 50 of session “a⟨U+202E⟩b” on this page");
-    }
-
-    #[test]
-    fn each_of_several_calls_is_told_of() {
-        let decided = Error::new(atlas_ops::Code::Conflict, Reason::ApprovalDecided, "ada refused this call");
-        let shown = approved(&[("0a", Ok(())), ("0b", Err(decided)), ("0c", Ok(()))]).into_string();
-        assert!(shown.contains("<h1>2 of 3 approved</h1>") && shown.contains("ada refused this call"), "{shown}");
-        assert_eq!(shown.matches(">Approved</span>").count(), 2, "{shown}");
     }
 }

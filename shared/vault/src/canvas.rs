@@ -102,7 +102,7 @@ impl<'a> Canvas<'a> {
         self.edges.fields()
     }
 
-    /// What nodes and edges say and show, in lines: their texts, files, addresses and labels. It begins with a blank
+    /// The content of nodes and edges, in lines: their texts, files, addresses and labels. It begins with a blank
     /// line, unless it is empty.
     #[must_use]
     pub fn texts(&self) -> String {

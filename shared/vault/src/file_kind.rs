@@ -145,7 +145,7 @@ fn is_temporary(name: &str) -> bool {
             name.strip_prefix('.').and_then(|name| name.rsplit_once(".sw")).map(|(stem, end)| (stem.is_empty(), end));
         end.is_some_and(|(is_bare, end)| !is_bare && matches!(end.as_bytes(), [b'a'..=b'p' | b'x']))
     };
-    // What NFS, FUSE and GVfs leave of open files.
+    // Leftovers of open files from NFS, FUSE and GVfs.
     let is_of_system = || {
         let is_rest = |start: &str| {
             let rest = name.strip_prefix(start).unwrap_or_default();

@@ -23,7 +23,7 @@ fn jobs(workflow: &Value) -> &Map<String, Value> {
     workflow["jobs"].as_object().unwrap()
 }
 
-/// What a job may do, or its workflow says for all jobs, or its caller.
+/// The permissions of a job: its own, or its workflow's for all jobs, or its caller's.
 fn permissions<'v>(workflow: &'v Value, job: &'v Value) -> Option<&'v Map<String, Value>> {
     let said = job.get("permissions").or_else(|| workflow.get("permissions"))?;
     Some(said.as_object().expect("permissions are named one by one"))

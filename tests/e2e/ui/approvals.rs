@@ -131,7 +131,7 @@ async fn all_that_cannot_be_approved_any_more_is_dismissed_at_once() {
     let form = ids.each_ref().map(|id| ("id", id.as_str()));
     person.form("/ui", "/ui/approvals/refuse", &form).await.leads();
     assert!(person.get("/ui").await.ok().contains("Nothing waits for you"));
-    // What is asked now is another thing.
+    // The same call is asked about anew.
     assert_eq!(delete(&client).await.error(403).1, "elicit_required");
 }
 

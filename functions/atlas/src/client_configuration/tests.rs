@@ -12,7 +12,7 @@ fn address() -> Server {
     Server::Address { url: "https://a.example/mcp".to_owned(), token: Some("NOTES_TOKEN".to_owned()) }
 }
 
-/// What becomes of the file `there`; after that, nothing changes any more.
+/// The file `there` after the change; a second change leaves it as it is.
 fn written(snippet: &Snippet, there: &str) -> String {
     let written = snippet.written(Some(there)).unwrap().unwrap();
     assert_eq!(snippet.written(Some(&written)), Ok(None), "{written}");
@@ -64,7 +64,7 @@ fn of_a_server_that_is_there_only_how_it_is_reached_changes() {
     assert_eq!(back, json!({ "env": { "A": "b" }, "disabled": true, "command": "atlas", "args": ["mcp"] }));
 }
 
-/// What a client sends to an old address, in its format.
+/// An entry with the credentials of an old address, in the client's format.
 fn with_credentials(client: Client, url: &str) -> String {
     match client {
         Client::Codex => format!(

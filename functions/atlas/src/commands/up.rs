@@ -177,7 +177,7 @@ async fn follow(
             Err(error) => {
                 is_reading = false;
                 failures = failures.saturating_add(1);
-                // What lasts is told once.
+                // A failure that lasts is told once.
                 let text = error.to_string();
                 if text != told {
                     output::error(&*error);

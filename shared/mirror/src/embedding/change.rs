@@ -20,7 +20,7 @@ pub(super) struct Change {
     pub(super) is_last: bool,
 }
 
-/// What became of them.
+/// Their results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// All are committed.

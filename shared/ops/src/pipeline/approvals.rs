@@ -4,7 +4,7 @@
 //! call again: it passes, once, if a person approved a request for this very plan. If one of the files changed
 //! meanwhile, the plan differs, and a new request is made.
 //!
-//! What waits for the same call with another plan can pass no more: it is replaced, so that it waits for nobody.
+//! A request for the same call with another plan can pass no more: a new one replaces it.
 //!
 //! All of it is objects that are made once: `approvals/<id>`, `<id>.decision`, `<id>.used`. Whoever decides first decides; one call alone can use an
 //! approval, however many try at the same time. Who takes an approval back uses it up in the same way, so that no call can.

@@ -77,7 +77,7 @@ impl Background {
 }
 
 impl State {
-    /// What is told while nothing has ended.
+    /// The report while a run is under way or paused.
     fn waiting(&self, newest: &Snapshot, chosen: Option<&Chosen>) -> (Embedded, Option<String>) {
         (Embedded { waiting: waiting(newest, chosen), ..Embedded::default() }, self.failure.clone())
     }

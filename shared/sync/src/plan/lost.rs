@@ -15,7 +15,7 @@ pub(crate) struct Lost {
     files: Vec<(usize, LostFile)>,
     /// The number of all files of the kind.
     of: u64,
-    /// What was lost before and is not there again.
+    /// Earlier losses, without the files that are there again.
     before: Vec<Loss>,
 }
 

@@ -160,7 +160,7 @@ async fn a_version_that_something_else_carried_into_the_folder_does_not_win_over
     let summary = host.sync().await.unwrap();
     assert_eq!((done(&summary), pulled(&summary), summary.conflicts.len()), ((0, 0, 0), (0, 1, 0), 0));
     assert_eq!(host.vault.read("a.md"), b"one\ntwo\nthree\n");
-    // What the agent took back does not come again, also if the note is as it was.
+    // A line that the agent took back does not come again, also if the note is as it was.
     for taken in ["one\n", "none\n"] {
         let host = behind(&["one\ntwo\n", taken]).await;
         host.vault.write("a.md", b"one\ntwo\n");

@@ -173,7 +173,7 @@ async fn files_with_keys_and_leftovers_are_not_published_and_one_that_was_is_tol
     let summary = host.sync().await.unwrap();
     assert_eq!((done(&summary), pulled(&summary)), ((0, 0, 0), (0, 0, 0)));
     assert!(skipped(&summary)[0].starts_with(".env: files of this name hold keys"), "{summary:?}");
-    // What others write at such a path is told, and keeps the folder from nothing.
+    // A file that others write at such a path is told, and keeps the folder from nothing.
     agent_puts(&host, Put::note(".env", "KEY=2").and("certs/server.pem", "key")).await;
     let told = skipped(&host.sync().await.unwrap());
     assert!(told.len() == 2 && told[1].starts_with("certs/server.pem: files of this name hold keys"), "{told:?}");

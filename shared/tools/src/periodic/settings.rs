@@ -32,8 +32,8 @@ pub(super) struct Settings {
     /// The format of `{{date}}`; [`None`] for the note's name.
     date_format: Option<&'static str>,
     locale: Locale,
-    /// The languages that names may be in, where nobody says the one.
-    languages: Vec<Locale>,
+    /// Whether somebody says the language; else it is English, and may be another.
+    is_said: bool,
     /// The language of most names that are there, if that is not English.
     guessed: Option<&'static str>,
 }
@@ -79,10 +79,7 @@ impl Settings {
                 return Err(Error::new(Code::NotFound, Reason::PluginMissing, message).with("plugin", PERIODIC));
             }
         };
-        settings.locale = dates.locale;
-        if !dates.is_said {
-            settings.languages = settings.possible_languages();
-        }
+        (settings.locale, settings.is_said) = (dates.locale, dates.is_said);
         Ok(settings)
     }
 
@@ -100,8 +97,8 @@ impl Settings {
         let template = [text("template"), text("templatePath")].into_iter().find(|path| !path.is_empty());
         let template = template.unwrap_or_default().trim_matches('/').to_owned();
         let (format, locale) = (format.to_owned(), Locale::default());
-        let (languages, guessed) = (Vec::new(), None);
-        Ok(Self { period, folder, format, template, date_format, locale, languages, guessed })
+        let (is_said, guessed) = (true, None);
+        Ok(Self { period, folder, format, template, date_format, locale, is_said, guessed })
     }
 
     /// The path of the note of the period that has this day.
@@ -117,7 +114,7 @@ impl Settings {
         &self.folder
     }
 
-    /// What returns the first day of the period of the note at a path, if it is one of them.
+    /// A function from a path to the first day of its note's period, if it is a path of such a note.
     pub(super) fn first_day(&self) -> impl Fn(&str) -> Option<Date> {
         let reader = self.locale.reader(self.name_format());
         move |path| reader.as_ref()?.read(self.name(path)?)

@@ -1,4 +1,4 @@
-//! What all listings of results have in common.
+//! The common part of all listings of results.
 
 use atlas_ops::arguments::Root;
 use atlas_ops::atlas::Limits;

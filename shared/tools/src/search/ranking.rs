@@ -136,7 +136,7 @@ async fn page_of(view: View, request: &Request<'_>, cursor: Option<&Cursor>, vec
     let mut bytes = 0;
     let mut partial = None;
     let mut waiting = VecDeque::new();
-    // What was waited for before, such as the question's vector, leaves no less time for the texts.
+    // Waits before this, such as for the question's vector, leave no less time for the texts.
     let deadline = request.context.deadline(request.listing.limits.max_scan_time);
     loop {
         // One more than the page needs, which shows that there is a next page.

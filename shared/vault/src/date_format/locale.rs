@@ -12,7 +12,7 @@ const LINES: &str = include_str!("locales.jsonl");
 static ENGLISH: LazyLock<Table> = LazyLock::new(|| LINES.lines().next().map(Table::parse).unwrap_or_default());
 static OTHERS: LazyLock<Vec<Table>> = LazyLock::new(|| LINES.lines().skip(1).map(Table::parse).collect());
 
-/// What other programs call a language that Moment.js has under another name.
+/// Names that other programs have for languages, each with that of Moment.js.
 const ALIASES: &[(&str, &str)] = &[
     ("cz", "cs"),
     ("fil", "tl-ph"),
@@ -36,7 +36,7 @@ pub struct Locale {
     first_day: i64,
 }
 
-/// What a line says of a language.
+/// A language, as a line has it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Table {
@@ -53,7 +53,7 @@ pub(super) struct Table {
     ordinals: Vec<Ordinals>,
     /// The minutes of the day at which they change, and the words from then on: upper case, lower case.
     pub(super) meridiems: Vec<(i64, String, String)>,
-    /// What single characters of a written date become: digits and commas.
+    /// Replacements of single characters in a written date: digits and commas.
     pub(super) replaced: Vec<(char, char)>,
     /// The newest first.
     pub(super) eras: Vec<Era>,
@@ -173,7 +173,7 @@ impl Locale {
         written.map_or_else(|| number.to_string(), |form| form.replace("{}", &number.to_string()))
     }
 
-    /// What stands before and behind the number in the ordinals for a token, the longest first.
+    /// The texts before and behind the number in the ordinals for a token, the longest first.
     pub(super) fn affixes(self, token: &str) -> Vec<(&'static str, &'static str)> {
         let forms = self.ordinals(token).map(|ordinals| ordinals.1.as_slice()).unwrap_or_default();
         let mut affixes: Vec<_> = forms.iter().filter_map(|form| form.split_once("{}")).collect();

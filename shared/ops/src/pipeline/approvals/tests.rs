@@ -118,7 +118,7 @@ async fn a_text_that_is_back_is_asked_about_anew() {
     let record = get(&mirror, &first).await.unwrap().unwrap();
     assert_eq!((record.status(Timestamp::now()), &record.decision), (Status::Expired, &None));
     assert_eq!(decided_by(&mirror, &first, true).await.unwrap_err().reason(), "approval_lapsed");
-    // What a person decided on is not replaced.
+    // A request that a person decided on is not replaced.
     decided_by(&mirror, &second, false).await.unwrap();
     let third = waits(&mirror, "same", "one").await;
     assert!(third != first && matches!(ask(&mirror, "same", "two").await, Standing::Refused(id, _) if id == second));

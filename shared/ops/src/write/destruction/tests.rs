@@ -145,7 +145,7 @@ fn where_history_has_lost_the_origin_a_loss_is_asked_about() {
     assert!(matches!(after(&(lines(0..30) + "more\n")).verdict(&origin), Verdict::Known(false)));
 }
 
-/// Who changes the note (three callers, else a person), how, which of its lines, and whether a person approves that.
+/// One change of the note: its author (one of three callers, else a person), its kind, its lines, and whether a person approves it.
 type Step = (usize, usize, usize, usize, bool);
 
 fn changed(text: &str, (_, how, at, count, _): Step, new: usize) -> String {

@@ -21,8 +21,11 @@ const MAX_NAME_BYTES: usize = 500;
 const MAX_SAMPLES: usize = 30;
 
 impl Settings {
-    /// The languages that names can be in; those of no region first.
-    pub(super) fn possible_languages(&self) -> Vec<Locale> {
+    /// The languages that names can be in where nobody says the one; those of no region first.
+    fn languages(&self) -> Vec<Locale> {
+        if self.is_said {
+            return Vec::new();
+        }
         let is_in_words = date_format::is_in_words(&self.format);
         let has_digits = |locale: &Locale| locale.own_digits().next().is_some();
         let mut languages: Vec<_> = Locale::all().filter(|locale| is_in_words || has_digits(locale)).collect();
@@ -32,7 +35,7 @@ impl Settings {
 
     /// Takes the language of most names there are; English if it has as many.
     pub(in crate::periodic) fn guess(&mut self, index: &Index) -> Result<(), Error> {
-        if self.languages.is_empty() || !date_format::is_in_words(&self.format) && !self.has_own_digits(index)? {
+        if self.is_said || !date_format::is_in_words(&self.format) && !self.has_own_digits(index)? {
             return Ok(());
         }
         let shape = Shape::of(self.name_format());
@@ -54,7 +57,7 @@ impl Settings {
 
     /// Whether any path goes on with a digit of another language where a name has its first number.
     fn has_own_digits(&self, index: &Index) -> Result<bool, Error> {
-        for locale in &self.languages {
+        for locale in self.languages() {
             let name = locale.write(self.name_format(), datetime(2026, 1, 1, 0, 0, 0, 0));
             let is_digit = |letter: char| locale.own_digits().any(|digit| digit == letter);
             let Some((before, _)) = name.find(is_digit).and_then(|at| name.split_at_checked(at)) else { continue };
@@ -74,8 +77,9 @@ impl Settings {
         let samples = samples(&unread);
         let mut most = names.len() - unread.len();
         let mut guessed = None;
-        for language in self.languages.iter().filter(|_| !samples.is_empty()) {
-            let theirs = self.speaking(*language);
+        let languages = if samples.is_empty() { Vec::new() } else { self.languages() };
+        for language in languages {
+            let theirs = self.speaking(language);
             let first_day = theirs.first_day();
             if !samples.iter().any(|name| first_day(name).is_some()) {
                 continue;
@@ -92,18 +96,19 @@ impl Settings {
 
     /// Whether all languages that can read a name read the same period: months and weeks are not called alike everywhere.
     pub(super) fn means_one_period(&self, name: &str) -> bool {
-        let theirs = self.languages.iter().filter_map(|language| self.speaking(*language).first_day()(name));
+        let theirs = self.languages().into_iter().filter_map(|language| self.speaking(language).first_day()(name));
         let mut days = self.first_day()(name).into_iter().chain(theirs);
         days.next().is_some_and(|first| days.all(|day| day == first))
     }
 
     fn speaking(&self, language: Locale) -> Self {
-        Self { locale: self.locale.speaking(language), languages: Vec::new(), ..self.clone() }
+        Self { locale: self.locale.speaking(language), is_said: true, ..self.clone() }
     }
 
     /// The paths of the note of the period of `at` in each language.
     pub(super) fn paths(&self, at: DateTime) -> impl Iterator<Item = (&'static str, VaultPath)> {
-        self.languages.iter().filter_map(move |locale| Some((locale.id(), self.speaking(*locale).path(at).ok()?)))
+        let languages = self.languages().into_iter();
+        languages.filter_map(move |locale| Some((locale.id(), self.speaking(locale).path(at).ok()?)))
     }
 
     /// The note of the period of `at`. Where nobody says the language, that of a note that is there, if its name can mean nothing else, or of most
@@ -115,29 +120,31 @@ impl Settings {
         at: DateTime,
     ) -> Result<Place, Error> {
         let path = self.path(at)?;
-        let mut paths = vec![path.clone()];
+        if self.is_said {
+            return Ok(Place { path, exists: false });
+        }
+        // Mostly it is there, and no other language is looked at.
+        if notes::find(view.snapshot(), path.as_str(), |_| false).await?.is_some() {
+            return Ok(Place { path, exists: true });
+        }
+        let mut others: Vec<VaultPath> = Vec::new();
         for (_, other) in self.paths(at) {
-            if !paths.contains(&other) && context.check(Access::Read, &other).is_ok() {
-                paths.push(other);
+            if other != path && !others.contains(&other) && context.check(Access::Read, &other).is_ok() {
+                others.push(other);
             }
         }
-        if !self.languages.is_empty() {
-            let names: Vec<&str> = paths.iter().map(VaultPath::as_str).collect();
-            let found = notes::find_all(view.snapshot(), &names, |_| false).await?;
-            let there: Vec<VaultPath> =
-                paths.into_iter().zip(found).filter(|(_, found)| found.is_some()).map(|(path, _)| path).collect();
-            if there.contains(&path) {
-                return Ok(Place { path, exists: true });
-            }
-            if !there.is_empty() || date_format::is_in_words(&self.format) {
-                self.guess(&Index::fetch(view.clone(), Want::default()).await?)?;
-                let guessed = self.path(at)?;
-                let is_clear = |path: &&VaultPath| self.guessed.is_none() && self.means_one_period(path.as_str());
-                let other = there.iter().find(|path| **path == guessed).or_else(|| there.iter().find(is_clear));
-                return Ok(Place { exists: other.is_some(), path: other.cloned().unwrap_or(guessed) });
-            }
+        let names: Vec<&str> = others.iter().map(VaultPath::as_str).collect();
+        let found = notes::find_all(view.snapshot(), &names, |_| false).await?;
+        let there: Vec<VaultPath> =
+            others.into_iter().zip(found).filter(|(_, found)| found.is_some()).map(|(path, _)| path).collect();
+        if there.is_empty() && !date_format::is_in_words(&self.format) {
+            return Ok(Place { path, exists: false });
         }
-        Ok(Place { path, exists: false })
+        self.guess(&Index::fetch(view.clone(), Want::default()).await?)?;
+        let guessed = self.path(at)?;
+        let is_clear = |path: &&VaultPath| self.guessed.is_none() && self.means_one_period(path.as_str());
+        let other = there.iter().find(|path| **path == guessed).or_else(|| there.iter().find(is_clear));
+        Ok(Place { exists: other.is_some(), path: other.cloned().unwrap_or(guessed) })
     }
 
     /// The language that names are in, if that is not the one of a note at a `place` that is to be made.
@@ -146,7 +153,7 @@ impl Settings {
         view: &View,
         place: &Place,
     ) -> Result<Option<&'static str>, Error> {
-        if place.exists || self.languages.is_empty() {
+        if place.exists || self.is_said {
             return Ok(None);
         }
         if !date_format::is_in_words(&self.format) {

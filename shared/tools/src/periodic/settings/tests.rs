@@ -51,7 +51,7 @@ fn dates_of_a_template_are_moved_and_days_of_the_week_are_those_of_the_notes_wee
 /// Settings of which nobody says the language, in a vault with these notes.
 fn guessed(format: &str, names: &[String]) -> Settings {
     let mut settings = settings(&json!({ "folder": "J", "format": format }));
-    settings.languages = settings.possible_languages();
+    settings.is_said = false;
     settings.guess_of(&names.iter().map(|name| format!("J/{name}.md")).collect::<Vec<_>>());
     settings
 }
