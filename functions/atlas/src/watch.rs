@@ -7,10 +7,12 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant as Moment};
 
 use atlas_mirror::Mirror;
+use atlas_sync::REPLACED as KEPT;
 use atlas_sync::rules::Tree;
+use notify::event::ModifyKind;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -47,6 +49,8 @@ pub(crate) struct Watch {
     tree: Tree,
     pause: Duration,
     left_out: LeftOut,
+    /// When a program last wrote into a file of the folder. A sync moves whole files there.
+    written: Arc<Mutex<Option<Moment>>>,
     changed: Arc<Notify>,
     pending: Arc<AtomicBool>,
     watcher: Option<(Watched, RecommendedWatcher)>,
@@ -78,8 +82,8 @@ impl Watch {
 
     /// A watch of such a folder with pauses of at most `pause`.
     pub(crate) fn of(tree: Tree, pause: Duration) -> Self {
-        let (left_out, changed, pending) = Default::default();
-        Self { tree, pause, left_out, changed, pending, watcher: None, has_watched: false }
+        let (left_out, written, changed, pending) = Default::default();
+        Self { tree, pause, left_out, written, changed, pending, watcher: None, has_watched: false }
     }
 
     /// From now on changes of these files and folders, which end in `/`, are none, and of no others.
@@ -103,10 +107,16 @@ impl Watch {
         let Some(watched) = found.filter(|found| is_local(&found.path)) else { return };
         let root = watched.path.clone();
         let (changed, pending, inside) = (self.changed.clone(), self.pending.clone(), root.clone());
-        let (tree, left_out) = (self.tree, self.left_out.clone());
+        let (tree, left_out, written) = (self.tree, self.left_out.clone(), self.written.clone());
         let tell = move |event: notify::Result<Event>| {
+            let Ok(event) = event else { return };
             let is_left_out = |path: &str| is_in(&left_out.lock().unwrap_or_else(PoisonError::into_inner), path);
-            if event.is_ok_and(|event| concerns(&event, &inside, |path| belongs(tree, path) && !is_left_out(path))) {
+            let is_write = is_write(&event);
+            let is_change = |path: &str| belongs(tree, path) && !is_left_out(path) || is_write && is_kept(path);
+            if concerns(&event, &inside, is_change) {
+                if is_write {
+                    *written.lock().unwrap_or_else(PoisonError::into_inner) = Some(Moment::now());
+                }
                 pending.store(true, Ordering::Release);
                 changed.notify_one();
             }
@@ -126,11 +136,14 @@ impl Watch {
         }
     }
 
-    /// Waits; ends early when a sync is requested through `mirror`.
+    /// Waits; ends early when a sync is requested through `mirror`, but not in the middle of a save.
     pub(crate) async fn wait(&self, mirror: Option<&Mirror>) {
         tokio::select! {
             () = self.wait_for_changes() => {}
-            () = asked_for(mirror, self.pause) => {}
+            () = async {
+                asked_for(mirror, self.pause).await;
+                self.wait_for_save().await;
+            } => {}
         }
     }
 
@@ -139,7 +152,10 @@ impl Watch {
     pub(crate) async fn wait_on_both(&self, mirror: &Mirror, synced: u64, is_folder: bool) {
         tokio::select! {
             () = self.wait(Some(mirror)) => {}
-            () = committed(mirror, synced, is_folder) => {}
+            () = async {
+                committed(mirror, synced, is_folder).await;
+                self.wait_for_save().await;
+            } => {}
         }
     }
 
@@ -148,7 +164,21 @@ impl Watch {
     pub(crate) async fn wait_to_try_again(&self, failures: u32, mirror: Option<&Mirror>) {
         let all = retry_after(failures).min(self.pause);
         sleep(RETRY.min(all)).await;
-        drop(timeout(all.saturating_sub(RETRY), self.wait(mirror)).await);
+        if timeout(all.saturating_sub(RETRY), self.wait(mirror)).await.is_err() {
+            self.wait_for_save().await;
+        }
+    }
+
+    /// Waits until no program has written for a moment: half of a save is no version of a note.
+    async fn wait_for_save(&self) {
+        let longest = Instant::now() + LONGEST;
+        while Instant::now() < longest {
+            let written = *self.written.lock().unwrap_or_else(PoisonError::into_inner);
+            match written.and_then(|at| QUIET.checked_sub(at.elapsed())) {
+                Some(rest) => sleep(rest).await,
+                None => return,
+            }
+        }
     }
 
     async fn wait_for_changes(&self) {
@@ -220,6 +250,16 @@ fn concerns(event: &Event, root: &Path, belongs: impl Fn(&str) -> bool) -> bool 
     let is_change = !matches!(event.kind, EventKind::Access(_));
     let concerned = |path: &PathBuf| path.strip_prefix(root).ok().and_then(Path::to_str).is_none_or(&belongs);
     is_change && event.paths.iter().any(concerned)
+}
+
+/// Whether a program wrote into a file.
+const fn is_write(event: &Event) -> bool {
+    matches!(event.kind, EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Any))
+}
+
+/// Whether a path is that of a file which a sync has replaced: a program may still write into it.
+fn is_kept(path: &str) -> bool {
+    path.strip_prefix(KEPT).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// Whether a path of such a folder may be a file or a folder of the vault.
@@ -310,6 +350,52 @@ mod tests {
         fs::write(root.path().join("target/a"), "b").unwrap();
         sleep(QUIET).await;
         assert!(!watch.pending.load(Ordering::Acquire));
+    }
+
+    #[tokio::test]
+    async fn what_is_written_to_a_replaced_file_is_a_change_and_its_move_is_none() {
+        let root = tempfile::tempdir().unwrap();
+        let kept = root.path().join(KEPT);
+        fs::create_dir_all(&kept).unwrap();
+        fs::write(root.path().join("a.md"), "a").unwrap();
+        let mut open = fs::File::options().append(true).open(root.path().join("a.md")).unwrap();
+        let mut watch = Watch::new(LONG);
+        watch.begin(root.path());
+        fs::rename(root.path().join("a.md"), kept.join("a")).unwrap();
+        timeout(soon(), watch.wait(None)).await.expect("the removal of the note to be seen");
+        watch.pending.store(false, Ordering::Release);
+        fs::rename(kept.join("a"), kept.join("b")).unwrap();
+        sleep(QUIET).await;
+        assert!(!watch.pending.load(Ordering::Acquire));
+        std::io::Write::write_all(&mut open, b" and more").unwrap();
+        timeout(soon(), watch.wait(None)).await.expect("the late write to be seen");
+        assert!(watch.pending.load(Ordering::Acquire));
+    }
+
+    #[tokio::test]
+    async fn no_wait_ends_in_the_middle_of_a_save() {
+        let root = tempfile::tempdir().unwrap();
+        let mut watch = Watch::new(LONG);
+        watch.begin(root.path());
+        let begun = Instant::now();
+        watch.wait_for_save().await;
+        assert!(begun.elapsed() < QUIET / 2, "it waits where the folder is quiet");
+        // A file that is moved to its place is whole.
+        fs::create_dir(root.path().join(".atlas-mirror")).unwrap();
+        fs::write(root.path().join(".atlas-mirror/new"), "a").unwrap();
+        fs::rename(root.path().join(".atlas-mirror/new"), root.path().join("a.md")).unwrap();
+        timeout(soon(), watch.wait(None)).await.expect("the new file to be seen");
+        assert_eq!(*watch.written.lock().unwrap(), None);
+        fs::write(root.path().join("a.md"), "b").unwrap();
+        let is_seen = async {
+            while watch.written.lock().unwrap().is_none() {
+                sleep(LOOK / 10).await;
+            }
+        };
+        timeout(soon(), is_seen).await.expect("the write to be seen");
+        let begun = Instant::now();
+        watch.wait_for_save().await;
+        assert!(begun.elapsed() > QUIET / 2 && begun.elapsed() < LONGEST);
     }
 
     #[tokio::test]

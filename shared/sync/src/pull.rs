@@ -27,7 +27,7 @@ use crate::progress::{Phase, Progress};
 use crate::report::{Reason, Skipped};
 use crate::rules;
 use crate::scan::{File, Folders};
-use crate::target::{ExpectedTarget, Keep, Target, Unfinished};
+use crate::target::{ExpectedTarget, Target, Unfinished};
 use crate::write::Fingerprint;
 
 /// Most numbered copies of one file.
@@ -155,29 +155,29 @@ impl Puller<'_> {
         for (index, path, pull) in plan.pulls() {
             if let (None, ExpectedTarget::Version(version), Some(on_disk)) = (path.head, pull.expected, &pull.on_disk) {
                 let trashed = plan.heads.document(&format!(".trash/{}", path.path));
-                let keep = match path.entry.as_ref().is_some_and(|entry| entry.sha256 == version && !entry.is_carried())
-                {
-                    // No sync brought this file here: it is the person's to throw away.
-                    false => Keep::Always,
-                    true if trashed.is_some_and(|document| document.sha256 == version) => Keep::IfFree,
-                    true => Keep::No,
-                };
-                jobs.push((index, on_disk.clone(), version, keep));
+                let is_trashed = trashed.is_some_and(|document| document.sha256 == version);
+                let was_brought =
+                    path.entry.as_ref().is_some_and(|entry| entry.sha256 == version && !entry.is_carried());
+                jobs.push((index, on_disk.clone(), version, is_trashed, was_brought));
             }
         }
         let target = target.clone();
         let removed = blocking(move || {
-            let remove = |(index, path, version, keep): (usize, String, _, _)| {
-                let result = target.remove(&path, version, keep);
-                (index, path, keep, result)
+            let remove = |(index, path, version, is_trashed, was_brought): (usize, String, _, bool, bool)| {
+                // A file that no sync brought here is the person's to throw away.
+                let result = match is_trashed || !was_brought {
+                    true => target.trash(&path, version),
+                    false => target.remove(&path, version),
+                };
+                (index, path, was_brought, result)
             };
             Ok(jobs.into_iter().map(remove).collect::<Vec<_>>())
         });
-        for (index, path, keep, result) in removed.await? {
+        for (index, path, was_brought, result) in removed.await? {
             match result {
                 Ok(()) => {
                     pulled.done.insert(index, None);
-                    if keep == Keep::Always {
+                    if !was_brought {
                         pulled.skipped.push(Skipped { path, reason: Reason::Outdated });
                     }
                 }

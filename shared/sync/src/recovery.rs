@@ -1,4 +1,4 @@
-//! Restores the files that a killed sync had moved aside.
+//! Restores the files that a killed sync had moved aside, and looks through those that were replaced.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,6 +12,8 @@ use jiff::tz::TimeZone;
 use crate::decide::Version;
 use crate::folder;
 use crate::moves::move_new;
+use crate::pull::MAX_COPIES;
+use crate::replaced;
 use crate::report::{Reason, Skipped};
 use crate::rules::STAGING;
 use crate::target::{ASIDE, Target};
@@ -20,11 +22,13 @@ use crate::target::{ASIDE, Target};
 const STALE: Duration = Duration::from_secs(3600);
 /// Most levels of folders: more than a path of a vault can have.
 const MAX_DEPTH: usize = 512;
+/// Most files of the staging folder that one sync looks at; later ones take the rest.
+const MAX_FILES: usize = 100_000;
 /// The author in the names of copies without one.
 const AUTHOR: &str = "interrupted-sync";
 
 /// Moves the files that were moved aside back to their paths, or to a copy beside it if the path is taken. A file whose
-/// content is the `ancestor` of its path is in the mirror's history, and is deleted. Returns the copies.
+/// content is the `ancestor` of its path is in the mirror's history, and counts as replaced. Returns the copies.
 pub(crate) fn recover(
     target: &Target,
     ancestor: impl Fn(&str) -> Version,
@@ -32,9 +36,10 @@ pub(crate) fn recover(
     time_zone: &TimeZone,
 ) -> Vec<Skipped> {
     remove_stale(target, began);
-    let Ok(aside) = target.below(ASIDE, false) else { return Vec::new() };
     let mut paths = Vec::new();
-    list(&aside, "", &mut paths, MAX_DEPTH);
+    if let Ok(aside) = target.below(ASIDE, false) {
+        list(&aside, "", &mut paths);
+    }
     let time = began.to_zoned(time_zone.clone());
     let mut told = Vec::new();
     for path in paths {
@@ -46,6 +51,7 @@ pub(crate) fn recover(
         };
         told.push(Skipped { path, reason });
     }
+    told.append(&mut replaced::look_through(target, &ancestor, began, time_zone));
     target.sync();
     target.clear();
     told
@@ -68,15 +74,26 @@ fn put_back(
     let kept = folder::hash_of(&aside, &name)?;
     let known = VaultPath::parse(path).ok().and_then(|path| ancestor(path.as_str()));
     if known == Some(kept) || place.is_some_and(|folder| folder::hash_of(&folder, &name) == Ok(kept)) {
-        aside.remove_file(&name).map_err(|error| Reason::Unwritable(error.to_string()))?;
+        replaced::keep(target, path, kept, &aside, &name)?;
         return Ok(None);
     }
+    put_beside(target, &aside, &name, &beside, copy).map(Some)
+}
+
+/// Moves a file to the first free name of a copy of `path`. Returns it.
+pub(crate) fn put_beside(
+    target: &Target,
+    from: &Dir,
+    name: &str,
+    path: &str,
+    copy: impl Fn(&str, u32) -> String,
+) -> Result<String, Reason> {
     let mut refused = Reason::Changed;
-    for attempt in 1..=99 {
-        let path = copy(&beside, attempt);
+    for attempt in 1..=MAX_COPIES {
+        let path = copy(path, attempt);
         let (folder, new_name) = target.place_of(&path)?;
-        match move_new(&aside, &name, &folder, &new_name) {
-            Ok(()) => return Ok(Some(path)),
+        match move_new(from, name, &folder, &new_name) {
+            Ok(()) => return Ok(path),
             Err(reason) => refused = reason,
         }
     }
@@ -85,7 +102,7 @@ fn put_back(
 
 /// The folder of `path`, if it can exist, and the path beside which to put a copy. If a file has the name of a folder
 /// of `path`, the copy goes beside that file.
-fn place_for(target: &Target, path: &str) -> (Option<Dir>, String) {
+pub(crate) fn place_for(target: &Target, path: &str) -> (Option<Dir>, String) {
     if let Ok((folder, _)) = target.place_of(path) {
         return (Some(folder), path.to_owned());
     }
@@ -100,15 +117,23 @@ fn place_for(target: &Target, path: &str) -> (Option<Dir>, String) {
     (None, name.to_owned())
 }
 
-fn list(dir: &Dir, path: &str, paths: &mut Vec<String>, depth: usize) {
+/// Adds the files below a folder of the staging folder, up to [`MAX_FILES`].
+pub(crate) fn list(dir: &Dir, path: &str, paths: &mut Vec<String>) {
+    list_within(dir, path, paths, MAX_DEPTH);
+}
+
+fn list_within(dir: &Dir, path: &str, paths: &mut Vec<String>, depth: usize) {
     let Ok(entries) = dir.entries() else { return };
     for entry in entries.flatten() {
+        if paths.len() >= MAX_FILES {
+            return;
+        }
         let Ok(name) = entry.file_name().into_string() else { continue };
         let path = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
         match entry.file_type() {
             Ok(file_type) if file_type.is_dir() => {
                 if let (Ok(below), Some(depth)) = (dir.open_dir_nofollow(&name), depth.checked_sub(1)) {
-                    list(&below, &path, paths, depth);
+                    list_within(&below, &path, paths, depth);
                 }
             }
             Ok(_) => paths.push(path),
@@ -125,7 +150,9 @@ fn remove_stale(target: &Target, began: Timestamp) {
         let stale = entry.metadata().is_ok_and(|metadata| {
             let age =
                 metadata.modified().ok().and_then(|time| SystemTime::from(began).duration_since(time.into_std()).ok());
-            metadata.is_file() && age.is_some_and(|age| age > STALE)
+            // What hides the folder from Git is no such file.
+            let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+            metadata.is_file() && !is_hidden && age.is_some_and(|age| age > STALE)
         });
         if stale {
             let _ = staging.remove_file(entry.file_name());

@@ -47,6 +47,9 @@ pub enum Reason {
     /// A symbolic link that is not followed.
     #[error("it is a symbolic link that does not lead to a file of this vault")]
     LinkOutside,
+    /// A symbolic link on a branch of a Git repository.
+    #[error("it is a symbolic link, and those of a Git repository are not followed")]
+    LinkInGit,
     /// A device, a pipe, a socket.
     #[error("it is neither a file nor a folder")]
     NotAFile,
@@ -96,6 +99,9 @@ pub enum Reason {
     /// A file that a killed sync had moved aside, and that could not be put back.
     #[error("a sync was interrupted here; what it had moved aside is kept as {0}")]
     Recovered(String),
+    /// A file that a program wrote into after a sync had replaced or removed it.
+    #[error("a program wrote into it after a sync had replaced it; what it wrote is kept as {0}")]
+    Late(String),
     /// A file that no sync brought, with a text that the mirror had and removed.
     #[error("the mirror had this text and removed it, so it was moved to the folder's .trash; move it back to keep it")]
     Outdated,

@@ -2,8 +2,9 @@
 //! never over an unchecked file.
 //!
 //! A file is written below [`STAGING`] first and moved to its path when it is complete. The file that it replaces is
-//! moved aside there, checked, and put back if it is not the expected one; so a concurrent edit survives. The next sync
-//! restores what a killed one left there ([`mod@crate::recovery`]).
+//! moved aside there, checked, and put back if it is not the expected one; so a concurrent edit survives. Else it is kept
+//! there for a while ([`mod@crate::replaced`]). The next sync restores what a killed one left there
+//! ([`mod@crate::recovery`]).
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -22,6 +23,7 @@ use cap_std::fs::{Dir, OpenOptions};
 use crate::error::SyncError;
 use crate::folder::{self, Folder, Stamp};
 use crate::moves::{move_away, move_new, remove_empty, rename_away, unwritable};
+use crate::replaced::{self, IGNORE_FILE, REPLACED};
 use crate::report::Reason;
 use crate::rules::STAGING;
 
@@ -65,19 +67,13 @@ pub(crate) enum ExpectedTarget {
     Version([u8; 32]),
 }
 
-/// Whether a file that is removed goes to the folder's trash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keep {
-    /// No.
-    No,
-    /// Unless its name is taken there.
-    IfFree,
-    /// Under another name if its own is taken.
-    Always,
-}
-
 /// A file that was moved aside.
 pub(crate) struct Aside {
+    target: Target,
+    /// Its original path.
+    path: String,
+    /// Its SHA-256.
+    version: [u8; 32],
     /// Its original folder.
     parent: Dir,
     /// The folder that it is in.
@@ -85,7 +81,6 @@ pub(crate) struct Aside {
     name: String,
     /// The file as it was checked.
     found: File,
-    stamp: Stamp,
 }
 
 impl Target {
@@ -124,15 +119,8 @@ impl Target {
     }
 
     /// Removes the file at `path` if its SHA-256 is `version`.
-    pub(crate) fn remove(&self, path: &str, version: [u8; 32], keep: Keep) -> Result<(), Reason> {
-        if keep == Keep::Always {
-            return self.keep_always(path, version);
-        }
-        let aside = self.set_aside(path, version)?;
-        match keep {
-            Keep::IfFree if self.keep(&aside, path).is_ok() => Ok(()),
-            _ => aside.discard(),
-        }
+    pub(crate) fn remove(&self, path: &str, version: [u8; 32]) -> Result<(), Reason> {
+        self.set_aside(path, version)?.discard()
     }
 
     /// Moves the file at `path` to the free path `to`. A concurrent save moves with it, or creates a new file at
@@ -142,21 +130,17 @@ impl Target {
         rename_away(&folder, &name, &new_folder, &new_name).map_err(|error| unwritable(&error))
     }
 
-    fn keep(&self, aside: &Aside, path: &str) -> Result<(), Reason> {
-        let (trash, name) = self.place_of(&format!("{TRASH}{path}"))?;
-        move_new(&aside.folder, &aside.name, &trash, &name)
-    }
-
-    /// Moves the file at `path` to its first free name in the trash, unless the trash has it already. The file is not touched before there is a place
-    /// for it, and moves at once: neither a failure nor a killed sync leaves a file that seems to have come after its removal.
-    fn keep_always(&self, path: &str, version: [u8; 32]) -> Result<(), Reason> {
+    /// Moves the file at `path`, if its SHA-256 is `version`, to its first free name in the trash, unless the trash has it already. The file is not
+    /// touched before there is a place for it, and moves at once: neither a failure nor a killed sync leaves a file that seems to have come after its
+    /// removal.
+    pub(crate) fn trash(&self, path: &str, version: [u8; 32]) -> Result<(), Reason> {
         let (parent, name) = self.place_of_existing(path)?;
         let mut refused = Reason::Changed;
         for kept in free_names(path) {
             let (trash, new_name) = self.place_of(&format!("{TRASH}{kept}"))?;
             if trash.symlink_metadata(&new_name).is_ok() {
                 if folder::hash_of(&trash, &new_name) == Ok(version) {
-                    return self.set_aside(path, version)?.discard();
+                    return self.remove(path, version);
                 }
                 refused = Reason::Unwritable("all of its names in .trash are taken".to_owned());
                 continue;
@@ -228,7 +212,9 @@ impl Target {
         let (folder, _) = self.place_of(&format!("{ASIDE}/{path}"))?;
         move_away(&parent, &name, &folder, &name)?;
         match folder::look(&folder, &name) {
-            Ok((found, stamp, sha256)) if sha256 == version => Ok(Aside { parent, folder, name, found, stamp }),
+            Ok((found, _, sha256)) if sha256 == version => {
+                Ok(Aside { target: self.clone(), path: path.to_owned(), version, parent, folder, name, found })
+            }
             _ => {
                 // If the path is taken, the file stays aside, and the next sync restores it.
                 put_back(&folder, &name, &parent, &name);
@@ -248,10 +234,26 @@ impl Target {
         }
     }
 
-    /// Removes the staging folder, if it is empty.
+    /// Hides the staging folder from Git, while files are kept in it.
+    pub(crate) fn hide_from_git(&self) {
+        let dir = &self.shared.dir;
+        if dir.symlink_metadata(IGNORE_FILE).is_err()
+            && let Err(error) = dir.write(IGNORE_FILE, "*\n")
+        {
+            tracing::debug!(%error, "the staging folder is not hidden from Git");
+        }
+    }
+
+    /// Removes the staging folder, if nothing is kept in it.
     pub(crate) fn clear(&self) {
         self.remove_folder(ASIDE);
-        let _ = self.shared.dir.remove_dir(STAGING);
+        let dir = &self.shared.dir;
+        // A folder that is not empty stays, and so does what hides it from Git.
+        let _ = dir.remove_dir(REPLACED);
+        if dir.symlink_metadata(REPLACED).is_err() {
+            let _ = dir.remove_file(IGNORE_FILE);
+        }
+        let _ = dir.remove_dir(STAGING);
     }
 
     /// Removes the folder at `path`, unless it has files.
@@ -265,14 +267,9 @@ impl Target {
 }
 
 impl Aside {
-    /// Deletes it, unless it was written to since: then the next sync finds it.
+    /// Keeps it only for as long as a program that has it open may write into it.
     pub(crate) fn discard(self) -> Result<(), Reason> {
-        if folder::stamp_of(&self.found) != Ok(self.stamp) {
-            return Ok(());
-        }
-        // Some file systems only hide an open file that is deleted.
-        drop(self.found);
-        self.folder.remove_file(&self.name).map_err(|error| unwritable(&error))
+        replaced::keep(&self.target, &self.path, self.version, &self.folder, &self.name)
     }
 }
 

@@ -5,16 +5,19 @@ mod attachment_texts;
 mod clashes;
 mod conflicts;
 mod crashes;
+mod damaged;
 mod embedding;
 mod exports;
 mod folders;
 mod guards;
 mod hazards;
 mod ignored;
+mod left_out;
 mod merges;
 mod publishing;
 mod pulls;
 mod pushing;
+mod replaced;
 mod streaming;
 
 use std::collections::BTreeMap;
@@ -31,6 +34,7 @@ use object_store::ObjectStore;
 use object_store::memory::InMemory;
 use tempfile::TempDir;
 
+use crate::replaced::{IGNORE_FILE, REPLACED};
 use crate::{ExportOptions, Exported, Phase, Progress, Summary, SyncError, SyncOptions, export, sync};
 
 /// Files by path, as the folder spells it.
@@ -230,8 +234,14 @@ fn skipped(summary: &Summary) -> Vec<String> {
     summary.skipped.iter().map(ToString::to_string).collect()
 }
 
-/// All files below a folder.
+/// All files below a folder, but those that a sync has replaced.
 fn files(root: &Path) -> Files {
+    let is_kept = |path: &str| path == IGNORE_FILE || path.starts_with(REPLACED);
+    all_files(root).into_iter().filter(|(path, _)| !is_kept(path)).collect()
+}
+
+/// All files below a folder.
+fn all_files(root: &Path) -> Files {
     let mut files = Files::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {

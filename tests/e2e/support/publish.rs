@@ -48,7 +48,7 @@ pub async fn exported(mirror: &Mirror, generation: Option<u64>) -> (Files, u64) 
     (files(folder.path()), exported.generation)
 }
 
-/// All files below a folder.
+/// All files below a folder, but those that a sync has replaced.
 pub fn files(root: &Path) -> Files {
     let mut files = Files::new();
     let mut folders = vec![root.to_owned()];
@@ -62,5 +62,6 @@ pub fn files(root: &Path) -> Files {
             }
         }
     }
+    files.retain(|path, _| path != ".atlas-mirror/.gitignore" && !path.starts_with(atlas_sync::REPLACED));
     files
 }

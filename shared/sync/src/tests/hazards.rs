@@ -8,11 +8,11 @@ use atlas_testkit::notes::Put;
 use atlas_testkit::{Fault, FaultStore, Op, VaultBuilder};
 use object_store::memory::InMemory;
 
-use super::{Host, after, agent_deletes, agent_puts, at, done, files, many, pulled, skipped};
+use super::{Host, after, agent_deletes, agent_puts, all_files, at, done, files, many, pulled, skipped};
 use crate::Phase;
 use crate::folder::Folder;
 use crate::report::Reason;
-use crate::target::{ExpectedTarget, Keep, Target};
+use crate::target::{ExpectedTarget, Target};
 
 /// Saves a file so that its size and time do not show it.
 fn change_secretly(host: &Host, path: &str, text: &[u8]) {
@@ -200,14 +200,14 @@ fn a_file_that_is_written_to_after_it_was_looked_at_is_kept() {
     let aside = target.set_aside("a.md", *atlas_mirror::Hash::of(b"a").as_bytes()).unwrap();
     std::io::Write::write_all(&mut open, b" and more").unwrap();
     aside.discard().unwrap();
-    assert_eq!(files(vault.root()).into_values().collect::<Vec<_>>(), [b"a and more"]);
+    assert_eq!(all_files(vault.root()).into_values().collect::<Vec<_>>(), [b"*\n".to_vec(), b"a and more".to_vec()]);
 }
 
 #[test]
 fn what_is_kept_in_the_trash_is_the_expected_version_and_kept_once() {
     let vault = VaultBuilder::new().note("a.md", "saved since").note("b.md", "b").note(".trash/b.md", "b");
     let target = Target::of(&Folder::open(vault.root()).unwrap()).unwrap();
-    let remove = |path, text: &[u8]| target.remove(path, *atlas_mirror::Hash::of(text).as_bytes(), Keep::Always);
+    let remove = |path, text: &[u8]| target.trash(path, *atlas_mirror::Hash::of(text).as_bytes());
     assert_eq!(remove("a.md", b"a"), Err(Reason::Changed));
     assert_eq!(remove("gone/c.md", b"c"), Err(Reason::Changed));
     assert_eq!(remove("b.md", b"b"), Ok(()));

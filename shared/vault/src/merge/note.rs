@@ -16,6 +16,10 @@ pub(super) fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Conf
     if base.head == ours.head && ours.head == theirs.head {
         return by_lines;
     }
+    // Below a line that a side has put above it, the frontmatter is text, and its properties are not removed.
+    if has_frontmatter(&base) && !(has_frontmatter(&ours) && has_frontmatter(&theirs)) {
+        return by_lines;
+    }
     let properties = match merged(&base.properties, &ours.properties, &theirs.properties) {
         Ok(properties) => properties,
         // Overlapping lines say more than the first property that differs.
@@ -46,6 +50,10 @@ pub(super) fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Conf
         }
     }
     by_lines.and(Err(conflict))
+}
+
+fn has_frontmatter(note: &Split<'_>) -> bool {
+    !note.head.trim_start_matches('\u{feff}').is_empty()
 }
 
 /// A property of which something would be lost if `kept` got the values of `other`: a comment, or a notation of the same value.

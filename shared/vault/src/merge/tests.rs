@@ -146,6 +146,20 @@ fn the_same_new_property_is_not_there_twice() {
 }
 
 #[test]
+fn frontmatter_below_a_line_that_was_put_above_it_is_not_written_twice() {
+    let base = "---\nd: 1\n---\n\nu\n";
+    let [below_x, below_line] = ["x\n", "\n"].map(|above| format!("{above}{base}"));
+    assert!(matches!(merge("a.md", base, &below_x, &below_line), Err(Conflict::Overlaps(_))));
+    // A property that the other side has added stays with the others.
+    let added = base.replace("d: 1\n", "d: 1\ne: 2\n");
+    let expected = format!("x\n{added}");
+    assert_eq!(merge("a.md", base, &below_x, &added), Ok(expected.clone()));
+    assert_eq!(merge("a.md", base, &added, &below_x), Ok(expected));
+    let without = merge("a.md", base, "\nu\n", &base.replace("u\n", "u\nv\n"));
+    assert_eq!(without.as_deref(), Ok("\nu\nv\n"));
+}
+
+#[test]
 fn no_comment_is_lost() {
     let base = "---\ntags: [a]\nx: 1\n---\n";
     let commented = "---\ntags:\n  - a # the first\n  - b\nx: 1\n---\n";
@@ -242,7 +256,23 @@ fn nodes(places: &Map<String, Value>) -> String {
     serde_json::to_string_pretty(&json!({ "nodes": nodes, "edges": [] })).expect("written")
 }
 
+/// What a side may make of a note with frontmatter: what stands above it, its properties and the text below.
+fn side_of_note() -> impl Strategy<Value = (&'static str, &'static str, &'static str)> {
+    let above = prop_oneof![Just(""), Just("x\n"), Just("\n"), Just("# T\n\n")];
+    let properties = prop_oneof![Just("d: 1\n"), Just("d: 2\n"), Just("d: 1\ne: 2\n"), Just("f: 3\nd: 1\n")];
+    let text = prop_oneof![Just("\nu\n"), Just("\nu\nv\n"), Just("w\n\nu\n"), Just("")];
+    (above, properties, text)
+}
+
 proptest! {
+    #[test]
+    fn a_merge_has_the_frontmatter_once(a in side_of_note(), b in side_of_note()) {
+        let [base, ours, theirs] = [("", "d: 1\n", "\nu\n"), a, b].map(|(above, properties, text)| format!("{above}---\n{properties}---\n{text}"));
+        if let Ok(merged) = merge("a.md", &base, &ours, &theirs) {
+            prop_assert_eq!(merged.lines().filter(|line| *line == "---").count(), 2, "{}", merged);
+        }
+    }
+
     #[test]
     fn what_one_side_changed_of_a_canvas_is_there_and_the_rest_stays(
         parts in subsequence((0_usize..12).collect::<Vec<_>>(), 0..12), removed in subsequence((0_usize..12).collect::<Vec<_>>(), 0..6), new in 0_usize..3,
