@@ -124,6 +124,11 @@ impl PartCache {
         Forgotten { parts: parts.get(), bytes: bytes.get() }
     }
 
+    /// Drops everything.
+    pub(crate) fn clear(&self) {
+        self.entries.clear();
+    }
+
     pub(crate) fn part(&self, segment: SegmentId, part: &PartRef) -> Option<Arc<Part>> {
         match self.entries.get(&PartKey::of_part(segment, part))?.value {
             Value::Part(part) => Some(part),

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use object_store::path::Path;
 use serde::Serialize;
 
@@ -67,7 +67,7 @@ pub(crate) const UPLOAD_TIME: Duration = Duration::from_secs(24 * 3600);
 /// Most objects that one collection deletes. The next one continues.
 const MOST: usize = 100_000;
 /// The clocks of a store's machines differ by less than this.
-const SAME_TIME: Duration = Duration::from_secs(60);
+pub(crate) const SAME_TIME: SignedDuration = SignedDuration::from_secs(60);
 /// No retention is shorter: a stalled writer must not find its number free, nor a reader its generation gone.
 const SHORTEST: Duration = Duration::from_secs(2 * LONGEST_DEADLINE.as_secs());
 
@@ -102,7 +102,8 @@ impl Mirror {
         let oldest = oldest_kept(&in_order(&written), head.generation(), retention.generations, ended);
         // A purge leaves the manifests, since folders that were synced before recognise their mirror by them.
         let (past, oldest) = (oldest, oldest.max(head.manifest().history_from));
-        let Some(kept) = self.at(oldest).await? else { return Ok(collected) };
+        // While the oldest one is damaged, nothing more is deleted: as below.
+        let Some(kept) = self.at_if_readable(oldest).await? else { return Ok(collected) };
         for generation in written.range(..past).map(|(generation, _)| *generation).take(MOST) {
             self.store.delete(&keys.manifest(generation)).await?;
             collected.generations += 1;

@@ -20,6 +20,7 @@ use crate::change::{
 use crate::error::MirrorError;
 use crate::failure::Failure;
 use crate::head::Head;
+use crate::history::if_readable;
 use crate::id::{Id, SegmentId};
 use crate::manifest::{KeyedResult, Manifest, ManifestError};
 use crate::mirror::Mirror;
@@ -207,8 +208,8 @@ impl Mirror {
             let mut manifests =
                 stream::iter(generations).map(|generation| self.manifest_at(generation)).buffered(PARALLEL_SCAN);
             let mut last = head.generation();
-            while let Some(snapshot) = manifests.try_next().await? {
-                let snapshot = snapshot.ok_or(MirrorError::Forgotten { before: last })?;
+            while let Some(found) = manifests.next().await {
+                let snapshot = if_readable(found)?.ok_or(MirrorError::Forgotten { before: last })?;
                 if let Some(found) = answer(snapshot.manifest()) {
                     return Ok(Some(found));
                 }

@@ -1,8 +1,13 @@
 //! Older generations.
+//!
+//! A damaged manifest of an older generation counts as a missing one wherever history goes on without it: what it says
+//! is lost, and only that.
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use futures::future::join;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use crate::error::MirrorError;
@@ -11,9 +16,12 @@ use crate::snapshot::Snapshot;
 
 /// Manifests that a walk through history reads at once.
 const HISTORY_PAGE: usize = 16;
+/// Most damaged manifests that follow each other and that a walk through history passes.
+const MOST_DAMAGED: usize = 1_000;
 
 impl Mirror {
-    /// The vault at `generation`; [`None`] when there is no such generation, or it was collected.
+    /// The vault at `generation`; [`None`] when there is no such generation, or it was collected. It does not look whether a purge has ended
+    /// history since the head was read last: for a generation that a caller names, take [`named`](Self::named).
     ///
     /// # Errors [`MirrorError::Damaged`], [`MirrorError::Newer`], [`MirrorError::Unavailable`],
     /// [`MirrorError::StoreRefused`].
@@ -22,6 +30,22 @@ impl Mirror {
             return Ok(None);
         }
         self.manifest_at(generation).await
+    }
+
+    /// Like [`at`](Self::at), for those who can do without that generation: also [`None`] when its manifest is damaged.
+    ///
+    /// # Errors [`MirrorError::Newer`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn at_if_readable(&self, generation: u64) -> Result<Option<Arc<Snapshot>>, MirrorError> {
+        if_readable(self.at(generation).await)
+    }
+
+    /// Like [`at`](Self::at), for a generation that a caller names: also asks whether a purge, perhaps of another process, has ended its
+    /// history. The request for the newest generation goes out together with that for the named one.
+    ///
+    /// # Errors As [`at`](Self::at), and as [`head`](Self::head).
+    pub async fn named(&self, generation: u64) -> Result<Option<Arc<Snapshot>>, MirrorError> {
+        let (head, found) = join(self.head(), self.manifest_at(generation)).await;
+        if generation < head?.manifest().history_from { Ok(None) } else { found }
     }
 
     /// The vault at `generation`, also where a purge ended its history.
@@ -35,46 +59,85 @@ impl Mirror {
         self.known_head().map_or(0, |head| head.state.manifest.history_from)
     }
 
-    /// At most `limit` generations from `from` downwards, the newest first; shorter when older ones have been collected or purged.
+    /// At most `limit` generations from `from` downwards, the newest first; shorter when older ones have been collected
+    /// or purged, and when one before `from` is damaged.
     ///
     /// # Errors
     /// As [`at`](Self::at); and [`MirrorError::Damaged`] when a manifest is not the parent that its successor names.
     pub async fn history(&self, from: u64, limit: usize) -> Result<Vec<Arc<Snapshot>>, MirrorError> {
-        let readable = (from + 1).saturating_sub(self.history_from());
+        let readable = from.saturating_add(1).saturating_sub(self.history_from());
         self.chain(from, limit.min(usize::try_from(readable).unwrap_or(usize::MAX))).await
     }
 
-    /// Like [`history`](Self::history), going on below manifests that are missing: then two that follow each other in
-    /// the answer do not in the mirror.
+    /// Like [`history`](Self::history), going on below manifests that are missing or damaged, `from` itself included: then two that follow each
+    /// other in the answer do not in the mirror.
     ///
     /// # Errors As [`history`](Self::history).
     pub async fn history_over_gaps(&self, from: u64, limit: usize) -> Result<Vec<Arc<Snapshot>>, MirrorError> {
-        let mut all = self.history(from, limit).await?;
-        let mut gaps = None;
-        while let Some(last) = all.last().map(|last| last.generation()).filter(|last| *last > 1 && all.len() < limit) {
-            let gaps = match &gaps {
-                Some(gaps) => gaps,
-                None => &*gaps.insert(self.gaps(from).await?),
-            };
-            let Some(gap) = gaps.iter().find(|gap| gap.end() + 1 == last) else { break };
-            all.extend(self.history(gap.start() - 1, limit - all.len()).await?);
-            if all.last().is_none_or(|older| older.generation() >= last) {
+        let mut all = match self.history(from, limit).await {
+            Err(MirrorError::Damaged { .. }) => Vec::new(),
+            history => history?,
+        };
+        let mut listed = None;
+        while all.len() < limit {
+            let last = all.last().map_or(from.saturating_add(1), |last| last.generation());
+            let oldest = self.history_from().max(1);
+            if last <= oldest {
                 break;
             }
+            let listed = match &listed {
+                Some(listed) => listed,
+                None => &*listed.insert(self.written().await?),
+            };
+            let below = listed.range(oldest..last).rev().map(|(generation, _)| *generation).collect();
+            let Some(older) = self.first_readable(below).await? else { break };
+            let next = self.history(older, limit - all.len()).await?;
+            if next.is_empty() {
+                break;
+            }
+            all.extend(next);
         }
         Ok(all)
     }
 
-    /// The generations below `newest` whose manifests are missing though an older one is there, the newest first. A
-    /// collection deletes only the oldest, so these are lost.
+    /// The first of `generations` whose manifest is there and readable.
+    async fn first_readable(&self, generations: Vec<u64>) -> Result<Option<u64>, MirrorError> {
+        for generation in generations.into_iter().take(MOST_DAMAGED) {
+            if if_readable(self.manifest_at(generation).await)?.is_some() {
+                return Ok(Some(generation));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The generations below `newest` that are lost, the newest first: their manifests are missing though an older one is there, or damaged,
+    /// as far as the newest `looked_at` of them show. A collection deletes only the oldest, so those that it deleted do not count.
     ///
-    /// # Errors [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
-    pub async fn gaps(&self, newest: u64) -> Result<Vec<RangeInclusive<u64>>, MirrorError> {
-        let listed = self.written().await?;
-        let is_of_history = |generation: &u64| (self.history_from()..newest).contains(generation);
-        let there: Vec<u64> = listed.into_keys().filter(is_of_history).chain([newest]).collect();
-        let pairs = there.windows(2).rev().filter_map(|pair| Some((pair.first()?, pair.last()?)));
-        Ok(pairs.filter(|(older, newer)| *older + 1 < **newer).map(|(older, newer)| older + 1..=newer - 1).collect())
+    /// # Errors [`MirrorError::Newer`], [`MirrorError::Unavailable`], [`MirrorError::StoreRefused`].
+    pub async fn gaps(&self, newest: u64, looked_at: usize) -> Result<Vec<RangeInclusive<u64>>, MirrorError> {
+        let mut there: BTreeSet<u64> = self.written().await?.into_keys().collect();
+        there.retain(|generation| (self.history_from()..newest).contains(generation));
+        let Some(mut next) = there.first().copied() else { return Ok(Vec::new()) };
+        let looked_at: Vec<u64> = there.iter().rev().take(looked_at).copied().collect();
+        let look = |generation: u64| async move {
+            Ok::<_, MirrorError>((generation, if_readable(self.manifest_at(generation).await)?.is_some()))
+        };
+        let mut looks = stream::iter(looked_at).map(look).buffered(HISTORY_PAGE);
+        while let Some((generation, is_readable)) = looks.try_next().await? {
+            if !is_readable {
+                there.remove(&generation);
+            }
+        }
+        drop(looks);
+        let mut gaps = Vec::new();
+        for generation in there.into_iter().chain([newest]) {
+            if generation > next {
+                gaps.push(next..=generation - 1);
+            }
+            next = generation.saturating_add(1);
+        }
+        gaps.reverse();
+        Ok(gaps)
     }
 
     /// Like [`history`](Self::history), including generations that a purge ended: their manifests identify the mirror,
@@ -85,7 +148,9 @@ impl Mirror {
         let generations = (1..=from).rev().take(limit);
         let mut walk = stream::iter(generations).map(|generation| self.manifest_at(generation)).buffered(HISTORY_PAGE);
         let mut history: Vec<Arc<Snapshot>> = Vec::new();
-        while let Some(Some(snapshot)) = walk.try_next().await? {
+        while let Some(found) = walk.next().await {
+            let found = if history.is_empty() { found } else { if_readable(found) };
+            let Some(snapshot) = found? else { break };
             if let Some(child) = history.last()
                 && child.manifest().parent != Some(snapshot.hash())
             {
@@ -95,5 +160,16 @@ impl Mirror {
             history.push(snapshot);
         }
         Ok(history)
+    }
+}
+
+/// The generation; [`None`] also if its manifest is damaged.
+pub(crate) fn if_readable<T>(found: Result<Option<T>, MirrorError>) -> Result<Option<T>, MirrorError> {
+    match found {
+        Err(error @ MirrorError::Damaged { .. }) => {
+            tracing::warn!(%error, "an older generation is lost");
+            Ok(None)
+        }
+        found => found,
     }
 }

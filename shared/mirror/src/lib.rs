@@ -11,7 +11,7 @@
 //! - [`manifest`]: the state of a vault at one generation; [`tombstones`]: the dead documents of a segment; [`vectors`]: the vectors of
 //!   one, and their model.
 //! - [`location`]: stores by URL; `variables`: S3's environment variables; `s3`: connecting to S3; `s3_client`: the
-//!   HTTP client; `s3_answer`: the meaning of S3's errors; [`secrets`]: masks secrets in settings.
+//!   HTTP client; `s3_answer`: the meaning of S3's errors; [`secrets`]: masks secrets in settings; [`log_filter`]: filters of logs in them.
 //! - [`probe`]: whether a store is safe to write to.
 //! - `last_sync`: the time of the last sync, which `heartbeat` records and reads. `exchanged`: the last exchange with another memory.
 //! - [`store`]: requests with limits on time, size and tries; `body`: the bodies of answers; `failure`: why one failed;
@@ -65,6 +65,7 @@ mod last_sync;
 mod left_out;
 mod loaded_model;
 pub mod location;
+pub mod log_filter;
 pub mod manifest;
 pub mod merge;
 pub mod mirror;

@@ -61,7 +61,7 @@ pub(crate) struct Shared {
     pub(crate) vault: VaultId,
     pub(crate) keys: Arc<Keys>,
     pub(crate) options: Options,
-    cache: Arc<PartCache>,
+    pub(crate) cache: Arc<PartCache>,
     pub(crate) head: Mutex<Option<Head>>,
     /// Whose turn it is to commit, in this process.
     pub(crate) turn: tokio::sync::Mutex<()>,

@@ -83,11 +83,17 @@ impl Mirror {
         self.shared.head.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Stores `head` for later requests, unless a newer one is stored.
+    /// Stores `head` for later requests, unless a newer one is stored. Where a purge ended history since the last one, everything in memory is
+    /// dropped: it may be of what was erased.
     pub(crate) fn keep_head(&self, head: Head) {
         let mut known = self.shared.head.lock().unwrap_or_else(PoisonError::into_inner);
         if known.as_ref().is_none_or(|known| known.generation() <= head.generation()) {
+            let history_from = |head: &Head| head.state.manifest.history_from;
+            let has_ended = known.as_ref().is_some_and(|known| history_from(known) < history_from(&head));
             *known = Some(head);
+            if has_ended {
+                self.shared.cache.clear();
+            }
         }
     }
 

@@ -10,18 +10,23 @@ use std::sync::Arc;
 
 use atlas_segment::Record;
 use atlas_vault::VaultPath;
-use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use futures::stream::{self, StreamExt as _};
+use jiff::Timestamp;
+use object_store::path::Path;
 use serde::Serialize;
 
 use crate::added::objects_of;
 use crate::change::{Attempt, ChangeSet, CommitInfo, Derived};
+use crate::collect::{SAME_TIME, UPLOAD_TIME};
 use crate::commit::Committed;
 use crate::error::MirrorError;
+use crate::id::SegmentId;
 use crate::keys::BlobKey;
 use crate::manifest::SegmentEntry;
 use crate::merge;
 use crate::mirror::Mirror;
 use crate::snapshot::Snapshot;
+use crate::store::ListedObject;
 
 /// Manifests read at once.
 const PARALLEL: usize = 16;
@@ -46,6 +51,9 @@ pub struct Purged {
     pub generations: u64,
     /// Objects that were deleted from the store.
     pub objects: u64,
+    /// Why objects that were to be deleted are still there, if they are. The next purge deletes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<String>,
 }
 
 /// The commit of a purge. Its outcome is the paths that it removes from the vault.
@@ -87,57 +95,170 @@ impl ChangeSet for Purging<'_> {
     }
 }
 
+/// What only older generations refer to, as far as these can be read.
+#[derive(Debug, Default)]
+struct Older {
+    /// The generations that were looked at.
+    generations: BTreeSet<u64>,
+    segments: HashSet<SegmentId>,
+    /// The names of attachments' objects.
+    blobs: HashSet<String>,
+    /// Where a manifest or a segment cannot be read, the time of the newest generation with such a one, by the store's clock: what it refers to
+    /// is older.
+    unreadable: Option<Timestamp>,
+}
+
+impl Older {
+    fn cannot_read(&mut self, written: Timestamp, error: &MirrorError) {
+        tracing::warn!(%error, "what an older generation refers to is found by its age");
+        self.unreadable = self.unreadable.max(Some(written));
+    }
+}
+
 impl Mirror {
     /// Erases all versions of `files`, except the newest version of those that keep it, and ends the history of the
     /// whole vault.
     ///
+    /// The older generations are read first, so that history does not end in vain. Where one is damaged, everything that the newest generation
+    /// does not need counts as its own, except young objects, which may be of uploads that are not committed yet.
+    ///
     /// The next purge completes an interrupted one.
     ///
-    /// # Errors As [`commit`](Self::commit). After the commit, [`MirrorError::Unavailable`] and
-    /// [`MirrorError::StoreRefused`] leave objects to the next purge.
+    /// # Errors As [`commit`](Self::commit), and those of reading older generations: then nothing was changed. What fails after the commit is
+    /// told by [`Purged::unfinished`].
     pub async fn purge(&self, info: &CommitInfo, files: &[Purge]) -> Result<Purged, MirrorError> {
+        let mut older = Older::default();
+        match self.head().await {
+            Ok(head) => self.look_at_older(head.generation() + 1, &mut older).await?,
+            // The vault is not published.
+            Err(MirrorError::NotPublished { .. }) => return Ok(Purged::default()),
+            Err(error) => return Err(error),
+        }
         let (head, removed) = match self.commit(info, &Purging(files)).await? {
             Committed::New(head, removed) => (head, removed),
             // The vault is not published; a purge has no key.
             Committed::Unchanged(..) | Committed::Replayed { .. } => return Ok(Purged::default()),
         };
         let mut purged = Purged { generation: head.generation(), removed, ..Purged::default() };
-        let older: Vec<u64> = self.written().await?.range(..head.generation()).map(|(number, _)| *number).collect();
-        let mut seen = HashSet::new();
-        let mut blobs: HashSet<String> = HashSet::new();
-        let mut read = stream::iter(older).map(|number| self.head_at(number)).buffered(PARALLEL);
-        while let Some(found) = read.try_next().await? {
-            let Some(older) = found else { continue };
-            let older = self.snapshot(&older);
-            purged.generations += 1;
-            let new: Vec<usize> =
-                objects_of(&older).filter(|(_, id)| seen.insert(*id)).filter_map(|(index, _)| index).collect();
+        purged.unfinished = match self.erase(&head, info.time, &mut older, &mut purged).await {
+            Ok(unfinished) => unfinished,
+            Err(error) => Some(error.to_string()),
+        };
+        purged.generations = older.generations.len() as u64;
+        Ok(purged)
+    }
+
+    /// Adds what the generations before `before` refer to.
+    async fn look_at_older(&self, before: u64, older: &mut Older) -> Result<(), MirrorError> {
+        let written = self.written().await?;
+        let new = written.range(..before).filter(|(number, _)| !older.generations.contains(number));
+        let new: Vec<(u64, Timestamp)> = new.map(|(number, written)| (*number, *written)).collect();
+        let read =
+            new.into_iter().map(|(number, written)| async move { (number, written, self.manifest_at(number).await) });
+        let mut read = stream::iter(read).buffered(PARALLEL);
+        while let Some((number, written, found)) = read.next().await {
+            let snapshot = match found {
+                Ok(Some(snapshot)) => snapshot,
+                // It was collected meanwhile.
+                Ok(None) => continue,
+                Err(error @ MirrorError::Damaged { .. }) => {
+                    older.generations.insert(number);
+                    older.cannot_read(written, &error);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let segments: Vec<usize> = objects_of(&snapshot)
+                .filter(|(_, id)| older.segments.insert(*id))
+                .filter_map(|(index, _)| index)
+                .collect();
             // Each for itself: the next ones name attachments of their own.
-            for segment in new {
-                match self.blobs_of(&older, &[segment], false).await {
-                    Ok(found) => blobs.extend(found),
+            for segment in segments {
+                match self.blobs_of(&snapshot, &[segment], false).await {
+                    Ok(found) => older.blobs.extend(found),
                     // An earlier purge deleted the segment, after its attachments.
                     Err(MirrorError::Gone { .. }) => {}
-                    Err(error @ MirrorError::Damaged { .. }) => {
-                        tracing::warn!(%error, "attachments that only this segment names stay until they are collected");
-                    }
+                    Err(error @ MirrorError::Damaged { .. }) => older.cannot_read(written, &error),
                     Err(error) => return Err(error),
                 }
             }
+            older.generations.insert(number);
         }
-        let all: Vec<usize> = (0..head.segments().len()).collect();
-        let live = self.blobs_of(&head, &all, true).await?;
-        for (_, id) in objects_of(&head) {
-            seen.remove(&id);
-        }
-        let blobs =
-            blobs.difference(&live).filter_map(|name| name.parse().ok()).map(|key: BlobKey| self.keys().blob(&key));
+        Ok(())
+    }
+
+    /// Deletes what the generations from `head` on do not need. `now` is the time by the caller's clock. Returns why something has to stay, if
+    /// something has.
+    async fn erase(
+        &self,
+        head: &Arc<Snapshot>,
+        now: Timestamp,
+        older: &mut Older,
+        purged: &mut Purged,
+    ) -> Result<Option<String>, MirrorError> {
+        // Others may have committed between.
+        self.look_at_older(head.generation(), older).await?;
+        let keys = self.keys();
+        // Objects are listed before references are read, so that nothing committed meanwhile counts as erasable.
+        let listed = match older.unreadable {
+            Some(_) => {
+                [self.store.list(&keys.blobs(), None).await?, self.store.list(&keys.segments(), None).await?].concat()
+            }
+            None => Vec::new(),
+        };
+        let needed = self.needed_since(head).await?;
+        let blobs = older.blobs.iter().filter_map(|name| name.parse().ok()).map(|key: BlobKey| keys.blob(&key));
         // Attachments first: their names are in the segments.
-        for key in blobs.chain(seen.iter().map(|id| self.keys().segment(*id))) {
+        let known: Vec<Path> = blobs.chain(older.segments.iter().map(|id| keys.segment(*id))).collect();
+        for key in known.iter().filter(|key| !needed.contains(*key)) {
+            self.store.delete(key).await?;
+            purged.objects += 1;
+        }
+        let Some(unreadable) = older.unreadable else { return Ok(None) };
+        let made = self.store.modified(&keys.manifest(head.generation())).await?.unwrap_or(now);
+        let old = made.min(now) - UPLOAD_TIME;
+        let known: HashSet<Path> = known.into_iter().collect();
+        let mut young = 0_u64;
+        for ListedObject { key, written, .. } in listed {
+            let is_later = written.duration_since(unreadable) > SAME_TIME;
+            if is_later || needed.contains(&key) || known.contains(&key) {
+                continue;
+            }
+            if written >= old {
+                young += 1;
+                continue;
+            }
             self.store.delete(&key).await?;
             purged.objects += 1;
         }
-        Ok(purged)
+        let hours = UPLOAD_TIME.as_secs() / 3600;
+        Ok((young > 0).then(|| {
+            format!(
+                "an older generation is damaged, and {young} objects that may be its own are less than {hours} hours old, so they may also be of a \
+                 write in progress: a purge erases them when they are older"
+            )
+        }))
+    }
+
+    /// The keys of the objects that the generations from `head` on refer to.
+    async fn needed_since(&self, head: &Arc<Snapshot>) -> Result<HashSet<Path>, MirrorError> {
+        let mut needed = HashSet::new();
+        let newest = self.head().await?;
+        for generation in head.generation()..=newest.generation() {
+            let snapshot = match generation {
+                it if it == head.generation() => head.clone(),
+                it if it == newest.generation() => newest.clone(),
+                it => {
+                    let key = self.keys().manifest(it);
+                    self.manifest_at(it).await?.ok_or_else(|| MirrorError::damaged(key, "it is missing"))?
+                }
+            };
+            let all: Vec<usize> = (0..snapshot.segments().len()).collect();
+            let blobs = self.blobs_of(&snapshot, &all, true).await?;
+            needed.extend(blobs.iter().filter_map(|name| name.parse().ok()).map(|key| self.keys().blob(&key)));
+            needed.extend(objects_of(&snapshot).map(|(_, id)| self.keys().segment(id)));
+        }
+        Ok(needed)
     }
 }
 

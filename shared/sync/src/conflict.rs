@@ -3,22 +3,18 @@
 use std::sync::Arc;
 
 use atlas_mirror::{Mirror, MirrorError, Snapshot};
-use atlas_vault::conflict::original_of;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-/// Whether `path` is the name of a conflict copy.
-pub(crate) fn is_copy(path: &str) -> bool {
-    original_of(path).is_some()
-}
+pub(crate) use atlas_vault::conflict::is_copy;
 
-/// The author and time of a generation; of `snapshot`, if the generation was collected.
+/// The author and time of a generation; of `snapshot`, if the generation was collected or is damaged.
 pub(crate) async fn writer(
     mirror: &Mirror,
     snapshot: &Arc<Snapshot>,
     generation: u64,
 ) -> Result<(String, Timestamp), MirrorError> {
-    let writer = mirror.at(generation).await?;
+    let writer = mirror.at_if_readable(generation).await?;
     let manifest = writer.as_ref().unwrap_or(snapshot).manifest();
     Ok((manifest.author.clone(), manifest.time))
 }

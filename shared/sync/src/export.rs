@@ -19,6 +19,7 @@ use crate::head::Page;
 use crate::progress::{Phase, Progress};
 use crate::pull::{Conflicted, put_copy};
 use crate::report::{Reason, Skipped};
+use crate::rules::is_of_program;
 use crate::target::{ExpectedTarget, Target, Unfinished};
 
 /// The target and generation of an export.
@@ -77,6 +78,9 @@ pub async fn export(
             let (target, names, renamed) = (target.clone(), names, renamed.clone());
             Arc::new(move |file, record| {
                 let on_disk = disk_path(record)?;
+                if is_of_program(&record.path) {
+                    return Err(Reason::LeftOut);
+                }
                 let Some((author, time)) = names.get(&record.path) else {
                     return placing.finish(file, on_disk, record.modified_ms);
                 };

@@ -16,7 +16,7 @@
 //!   refuses a folder that has little in common with the mirror. `clash` finds files and folders of one name, and
 //!   `make_room` renames the files.
 //! - [`mod@sync`]: one sync, in this order. A `session` opens folder and state; a `recovery` cleans up after a killed
-//!   sync; a plan is made; a [`pull`] writes files, and names copies as `conflict` defines; a `push` uploads
+//!   sync, and brings back those `replaced` files that a program wrote into since; a plan is made; a [`pull`] writes files, and names copies as `conflict` defines; a `push` uploads
 //!   `attachments` and commits a `change`, for which `indexing` builds the segments of each `write`, and `uploads` sends those that are full. The `outcome` is what the plan achieved; the next state and the [`summary`]
 //!   for the person are made of it. `merging` merges what both sides changed, before the pull (`merged`: such a file). Then `attachment_texts` adds the text that a `text_reader` reads in attachments, and
 //!   [`embedding`] the vectors of notes.
@@ -62,6 +62,7 @@ mod readahead;
 mod reading;
 mod recovery;
 mod repair;
+mod replaced;
 pub mod replay;
 pub mod report;
 pub mod rules;
@@ -89,6 +90,7 @@ pub use options::SyncOptions;
 pub use outcome::{ChangeKind, Changed};
 pub use progress::{Phase, Progress};
 pub use pull::Conflicted;
+pub use replaced::REPLACED;
 pub use replay::{Replayed, replay};
 pub use report::{Reason, Skipped};
 pub use runs::{Failure, Run, Runs};

@@ -146,7 +146,7 @@ async fn bases(
         wanted.add(theirs, path.clone(), *ancestor);
     }
     for (generation, paths) in past::generations_with(sources.mirror, wanted).await? {
-        let Some(snapshot) = sources.mirror.at(generation).await? else { continue };
+        let Some(snapshot) = sources.mirror.at_if_readable(generation).await? else { continue };
         let paths: Vec<&str> = paths.keys().map(String::as_str).collect();
         match head::texts(&snapshot, &paths).await {
             Ok(texts) => bases.extend(texts),

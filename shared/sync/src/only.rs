@@ -1,6 +1,7 @@
 //! The part of a vault that a sync is limited to.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::conflict;
 
@@ -9,13 +10,13 @@ use crate::conflict;
 pub struct Only(GlobSet);
 
 impl Only {
-    /// The files whose paths match one of `globs`, such as `**/adr/**`. `*` and `?` match no `/`.
+    /// The files whose paths match one of `globs`, such as `**/adr/**`, in whatever Unicode form either is written. `*` and `?` match no `/`.
     ///
     /// # Errors The first glob that cannot be understood, and why.
     pub fn of<'a>(globs: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let mut set = GlobSetBuilder::new();
         for glob in globs {
-            let parsed = GlobBuilder::new(glob).literal_separator(true).build();
+            let parsed = GlobBuilder::new(&glob.nfc().collect::<String>()).literal_separator(true).build();
             set.add(parsed.map_err(|error| format!("{glob:?} is not a glob of paths: {}", error.kind()))?);
         }
         set.build().map(Self).map_err(|error| error.to_string())
@@ -23,7 +24,7 @@ impl Only {
 
     /// Whether the file at `path` is one of them. A conflict copy is none: a person looks at it where it was made.
     pub fn has(&self, path: &str) -> bool {
-        self.0.is_match(path) && !conflict::is_copy(path)
+        self.0.is_match(path.nfc().collect::<String>()) && !conflict::is_copy(path)
     }
 }
 
@@ -39,6 +40,10 @@ mod tests {
         }
         for path in ["docs/deep/a.md", "adr.md", "work/adr/1 (conflict 2026-11-21 14.03 ida).md"] {
             assert!(!only.has(path), "{path}");
+        }
+        for glob in ["Zo\u{eb}/*", "Zoe\u{308}/*"] {
+            let only = Only::of([glob]).unwrap();
+            assert!(only.has("Zo\u{eb}/a.md") && only.has("Zoe\u{308}/a.md"), "{glob:?}");
         }
         assert!(Only::of(["a["]).unwrap_err().contains("\"a[\""));
     }

@@ -1,6 +1,6 @@
 //! Which files of a folder belong to the vault, and their classes by name. Pure.
 
-use atlas_vault::file_kind::{is_left_out, may_be_text};
+use atlas_vault::file_kind::{self, is_left_out, may_be_text};
 use serde_json::Value;
 
 /// The class of a file, by its path.
@@ -202,9 +202,17 @@ pub fn of_placeholder(name: &str) -> Option<&str> {
     name.strip_prefix('.')?.strip_suffix(".icloud").filter(|name| !name.is_empty())
 }
 
+/// Whether the file at `path` would be a program's own wherever it is written. Of folders, the trash and Obsidian's may have files of a vault.
+pub fn is_of_program(path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let may_have_files = |folder: &str| folder == CONFIG_FOLDER || folder == ".trash";
+    file_kind::is_of_program(name)
+        || folder.split('/').any(|folder| file_kind::is_of_program(folder) && !may_have_files(folder))
+}
+
 /// The class of a file of this name, in a folder that belongs to the vault.
 pub fn class_of_name(name: &str) -> Option<Class> {
-    if is_left_out(name) || name == STAGING {
+    if is_left_out(name) {
         return None;
     }
     let extension = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension);
@@ -263,6 +271,13 @@ mod tests {
             "a/._b.md",
             ".atlas-mirror",
             ".atlas-mirror/new-1-0",
+            ".git",
+            "sub/.git",
+            "sub/.Git",
+            "sub/.GIT.",
+            ".obsidian",
+            "a/.TRASH",
+            "a/.Atlas-Mirror",
             ".env",
             "work/.env.local",
             ".netrc",
@@ -292,6 +307,10 @@ mod tests {
             ("pack.json", None),
             (".env", None),
             ("a/.env.local", None),
+            ("module/.git", None),
+            (".git", None),
+            (".gitmodules", Some(Class::MaybeText)),
+            (".gitignore", Some(Class::MaybeText)),
             (".env.example", Some(Class::MaybeText)),
             ("certs/server.pem", None),
             ("src/pack.json", Some(Class::MaybeText)),

@@ -251,6 +251,10 @@ impl Walk<'_> {
     fn config(&mut self) {
         match self.folder.dir.symlink_metadata(CONFIG_FOLDER) {
             Ok(metadata) if metadata.is_dir() => {}
+            // The settings are elsewhere, not deleted.
+            Ok(metadata) if metadata.is_symlink() && !self.scan.unknown.holds(CONFIG_FOLDER) => {
+                return self.skip(CONFIG_FOLDER.to_owned(), Reason::LinkToFolder);
+            }
             Ok(_) => return,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => {

@@ -12,7 +12,7 @@ use crate::guard::{self, Ancestry, Danger, Loss, SeenGeneration, Side};
 use crate::rules;
 use crate::state::{State, StateFolder};
 
-/// Most generations whose chain of parents is followed. Beyond that, the numbered manifests are trusted.
+/// Most generations whose chain of parents is followed. Beyond that, and where one between is lost, the numbered manifests are trusted.
 const MAX_WALK: u64 = 64;
 
 /// The start of a sync.
@@ -106,12 +106,16 @@ pub async fn newest(mirror: &Mirror) -> Result<Option<Arc<Snapshot>>, SyncError>
 /// The ancestor of `head` with the number `generation`.
 async fn ancestor(mirror: &Mirror, head: &Snapshot, generation: u64) -> Result<Option<Arc<Snapshot>>, SyncError> {
     let distance = head.generation().saturating_sub(generation);
-    if distance > MAX_WALK {
-        return Ok(mirror.chain(generation, 1).await?.pop());
+    if distance <= MAX_WALK {
+        let chain = mirror.chain(head.generation(), usize::try_from(distance).unwrap_or(0) + 1).await?;
+        if chain.first().is_none_or(|first| first.hash() != head.hash()) {
+            return Ok(None);
+        }
+        if let Some(last) = chain.into_iter().next_back().filter(|last| last.generation() == generation) {
+            return Ok(Some(last));
+        }
     }
-    let chain = mirror.chain(head.generation(), usize::try_from(distance).unwrap_or(0) + 1).await?;
-    let is_chain = chain.first().is_some_and(|first| first.hash() == head.hash());
-    Ok(chain.into_iter().next_back().filter(|last| is_chain && last.generation() == generation))
+    Ok(mirror.chain(generation, 1).await?.pop())
 }
 
 /// Whether `path`, which need not exist, is within the vault's files.

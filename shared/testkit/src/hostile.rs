@@ -20,6 +20,7 @@ pub fn notes(bytes: usize) -> Vec<(&'static str, String)> {
         ("block ids", counted(bytes, "", |n| format!("p ^b{n}\n\n"))),
         ("deep quotes", counted(bytes, "", |n| format!("{}q\n", ">".repeat(n % 60)))),
         ("deep items", counted(bytes, "", |n| format!("{}- i\n", "\t".repeat(n % 40)))),
+        ("one chain of items", counted(bytes, "", |n| format!("{}- x\n", "  ".repeat(n)))),
         ("open brackets", "[[".repeat(bytes / 2)),
         ("open images", "![".repeat(bytes / 2)),
         ("emphasis", "*a_".repeat(bytes / 3)),

@@ -2,6 +2,9 @@
 
 /// Names of files that operating systems leave in folders.
 const JUNK: &[&str] = &[".DS_Store", ".directory", "Thumbs.db", "desktop.ini"];
+/// Names of folders that belong to a program, in lower case. A file of such a name leads a program to its folder (`.git` in a worktree or a
+/// submodule), which is another on each machine, or would take the place of the folder.
+const OF_PROGRAMS: &[&str] = &[".atlas-mirror", ".git", ".obsidian", ".trash"];
 /// Prefix of the names of macOS resource forks.
 const JUNK_PREFIX: &str = "._";
 
@@ -129,10 +132,17 @@ pub fn holds_keys(name: &str) -> bool {
             || name.ends_with(".pem"))
 }
 
-/// Whether files of this name are left out of every vault: [`is_junk`] or [`holds_keys`].
+/// Whether this is the name of a program's folder, in any case of letters. Windows takes dots and spaces at its end for nothing.
+#[must_use]
+pub fn is_of_program(name: &str) -> bool {
+    let name = name.trim_end_matches(['.', ' ']);
+    OF_PROGRAMS.iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// Whether files of this name are left out of every vault: [`is_junk`], [`holds_keys`] or [`is_of_program`].
 #[must_use]
 pub fn is_left_out(name: &str) -> bool {
-    is_junk(name) || holds_keys(name)
+    is_junk(name) || holds_keys(name) || is_of_program(name)
 }
 
 /// Whether a program that edits or carries files gives this name to a file of its own, for as long as it works.

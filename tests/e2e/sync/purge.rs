@@ -109,6 +109,52 @@ async fn what_is_purged_is_nowhere_in_the_mirror_and_all_else_stays() {
 }
 
 #[tokio::test]
+async fn a_damaged_generation_does_not_keep_what_is_purged() {
+    let home = Home::new();
+    home.write("keys/bank.md", "The password is halyard-42.\n");
+    home.sync();
+    home.write("boats.md", "# Boats\n\nThe ferry.\n");
+    home.sync();
+    home.write("keys/bank.md", "The password is elsewhere.\n");
+    home.sync();
+    let mirror = home.mirror();
+    let root = PathBuf::from(home.said("store").strip_prefix("file://").unwrap());
+    let damaged = root.join(mirror.keys().manifest(2).as_ref());
+    let mut bytes = fs::read(&damaged).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x10;
+    fs::write(&damaged, bytes).unwrap();
+    let told = home.atlas(&["doctor"]).output().unwrap();
+    let told = String::from_utf8(told.stdout).unwrap();
+    assert!(told.contains("FAILED history") && told.contains("missing or damaged"), "{told}");
+    assert!(!told.contains("--repair"), "{told}");
+    // Objects that only the damaged generation may refer to: one old, one that may be of a write in progress.
+    let segments = root.join(mirror.keys().segments().as_ref());
+    let one = fs::read_dir(&segments).unwrap().next().unwrap().unwrap().path();
+    let lost = |digit: &str| segments.join(digit.repeat(one.file_name().unwrap().len()));
+    let is_old = |path: &PathBuf| {
+        let file = fs::OpenOptions::new().write(true).open(path).unwrap();
+        file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(2 * 24 * 3600)).unwrap();
+    };
+    for digit in ["1", "2"] {
+        fs::copy(&one, lost(digit)).unwrap();
+    }
+    is_old(&lost("1"));
+    let refused = refusal_of(&mut home.atlas(&["purge", "keys/bank.md", "--confirm", "keys/bank.md"]));
+    assert!(
+        refused.contains("less than 24 hours old") && refused.contains("run the same `atlas purge` again"),
+        "{refused}"
+    );
+    assert!(!lost("1").exists() && lost("2").exists());
+    is_old(&lost("2"));
+    home.purge("keys/bank.md");
+    let head = home.mirror().head().await.unwrap();
+    assert_eq!(home.objects("segments"), head.segments().len());
+    assert_eq!(contents(&head).await.unwrap()["keys/bank.md"], "The password is elsewhere.\n");
+    home.sync();
+}
+
+#[tokio::test]
 async fn attachments_are_erased_also_beside_those_of_an_earlier_purge() {
     let home = Home::new();
     for (file, note) in [(["a1.bin", "a2.bin"], "a.md"), (["secret.bin", "z.bin"], "b.md")] {

@@ -143,15 +143,23 @@ fn skew(theirs: Result<Timestamp, MirrorError>) -> Result<String, String> {
 
 /// Checks that the manifests of the generations follow each other: the newest to their parents, all without a gap.
 async fn history(mirror: &Mirror, head: &Snapshot) -> Result<String, String> {
-    let failed = |error: MirrorError| error.to_string();
+    let failed = |error: MirrorError| match error {
+        MirrorError::Damaged { object, reason } => {
+            format!(
+                "{object} is damaged: {reason}: history ends there; no repair recovers that, so put the object back if a backup has it"
+            )
+        }
+        error => error.to_string(),
+    };
     let history = mirror.history(head.generation(), HISTORY).await.map_err(failed)?;
-    let gaps = mirror.gaps(head.generation()).await.map_err(failed)?;
+    let gaps = mirror.gaps(head.generation(), HISTORY).await.map_err(failed)?;
     let count: u64 = gaps.iter().map(|gap| gap.end() - gap.start() + 1).sum();
     match gaps.first() {
         None => Ok(format!("the last {} generations follow each other", history.len())),
         Some(gap) => Err(format!(
-            "the manifests of {count} older generations are missing, the newest of them {}: what these changed cannot be shown or undone; \
-             put the objects back if the store or a backup has them, else this passes when the generations before them are deleted",
+            "the manifests of {count} older generations are missing or damaged, the newest of them {}: what these changed cannot be shown or undone; \
+             no repair recovers that, and the newest generation lacks nothing; put the objects back if the store or a backup has them, else this \
+             passes when these generations are too old to be kept",
             gap.end()
         )),
     }

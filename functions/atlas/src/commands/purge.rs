@@ -97,12 +97,21 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Some(state) => git::erase_texts(&state)?,
         None => None,
     };
+    let Purged { generation, removed, generations, objects, unfinished } = &purged;
+    // History has ended, but the texts are still there.
+    let unfinished = unfinished.as_ref().map(|why| {
+        let erased = if *objects == 0 { "nothing is".to_owned() } else { format!("only {} objects are", HumanCount(*objects)) };
+        format!("history begins with generation {generation}, but {erased} erased: {why}; run the same `atlas purge` again: it completes this one")
+    });
     if arguments.json {
-        return output::json(&purged);
+        output::json(&purged)?;
+        return unfinished.map_or(Ok(()), |unfinished| Err(unfinished.into()));
     }
-    let Purged { generation, removed, generations, objects } = &purged;
     for path in removed {
         output::line(format_args!("- {path}"));
+    }
+    if let Some(unfinished) = unfinished {
+        return Err(unfinished.into());
     }
     output::line(format_args!(
         "history begins with generation {generation}: {} older generations and {} objects are erased",

@@ -89,12 +89,14 @@ impl Operation for ListCommits {
         let mut next = from;
         while next > oldest && commits.len() < limit {
             // One more, since what a commit changed shows beside the generation before it.
-            let page = context.vault.mirror.history(next, PAGE + 1).await?;
+            let page = context.vault.mirror.history_over_gaps(next, PAGE + 1).await?;
             let is_last = page.len() <= PAGE;
             for (place, after) in page.iter().take(PAGE).enumerate() {
                 next = after.generation().saturating_sub(1);
+                // Where the one before is lost, nobody knows what the commit changed.
+                let before = page.get(place + 1).filter(|before| before.generation() == next);
                 if wanted.takes(after.manifest())
-                    && let Some(commit) = wanted.seen(context, page.get(place + 1), after, sees_all).await?
+                    && let Some(commit) = wanted.seen(context, before, after, sees_all).await?
                 {
                     commits.push(commit);
                 }
