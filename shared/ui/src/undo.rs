@@ -69,24 +69,26 @@ pub(crate) async fn preview(visit: Visit) -> Response {
         }
         Err(error) => return visit.failed(&error),
     };
-    let (undone, left) = (plan.list("undone"), plan.list("left"));
+    let (undone, stay) = (plan.list("undone"), plan.list("left"));
     let commits = plan.list("commits").len() as u64;
     let upto = plan.number("generation").to_string();
     let generation = which.generation.map(|generation| generation.to_string()).unwrap_or_default();
     let content = html! {
         h1 { "Undo " (which.told()) "?" }
         p.lead {
-            (words::count(commits, "commit", "commits")) ", " (words::count(undone.len() as u64, "file", "files")) " to take back"
-            @if !left.is_empty() { ", " (words::count(left.len() as u64, "file stays", "files stay")) }
+            (words::count(commits, "commit", "commits")) ", " (words::count(plan.number("undone_count"), "file", "files")) " to take back"
+            @if !stay.is_empty() { ", changes in " (words::count(plan.number("left_count"), "file stay", "files stay")) }
             ". Nothing has changed yet."
         }
+        (older(&plan))
         @if !undone.is_empty() {
             h2 { "What would happen" }
             ul.rows { @for file in undone { (taken_back(file)) } }
+            (more(&plan, "undone", "undone_count"))
         }
-        @if !left.is_empty() {
+        @if !stay.is_empty() {
             h2 { "What stays" }
-            (stays(left))
+            (stays(&plan))
         }
         @if undone.is_empty() {
             p { "There is nothing to take back." }
@@ -108,15 +110,31 @@ pub(crate) async fn preview(visit: Visit) -> Response {
     visit.page(Section::Activity, "Undo", content)
 }
 
-/// Files that are not taken back, and why.
-fn stays(left: &[Value]) -> Markup {
+/// The commits that were not looked at.
+fn older(plan: &Value) -> Markup {
+    html! {
+        @if let Some(from) = plan.get("looked_from").and_then(Value::as_u64) {
+            p { "Older commits were not looked at, before generation " (from) "." }
+        }
+    }
+}
+
+/// How many files are not listed.
+fn more(plan: &Value, list: &'static str, count: &'static str) -> Markup {
+    let unlisted = plan.number(count).saturating_sub(plan.list(list).len() as u64);
+    html! { @if unlisted > 0 { p { "And " (words::count(unlisted, "more file", "more files")) "." } } }
+}
+
+/// Files with changes that are not taken back, and why.
+fn stays(plan: &Value) -> Markup {
     html! {
         ul.rows {
-            @for file in left {
+            @for file in plan.list("left") {
                 @let path = file.text("path");
                 li { a.path href=(links::document(path)) { (visible(path)) } " " span.facts { (visible(file.text("reason"))) } }
             }
         }
+        (more(plan, "left", "left_count"))
     }
 }
 
@@ -140,26 +158,35 @@ pub(crate) async fn undo(form: Form) -> Response {
     let which = Which::of(|name| form.text(name));
     let upto = form.text("upto").parse().unwrap_or_default();
     match form.visit.call(entry::<UndoChanges>(), which.call(Some(upto), form.given("message"))).await {
-        Ok(done) if done.list("left").is_empty() && !done.list("undone").is_empty() => {
-            form.visit.told(response::see(&links::page("activity", &[("said", "undone")])))
-        }
+        Ok(done) if is_all(&done) => form.visit.told(response::see(&links::page("activity", &[("said", "undone")]))),
         Ok(done) => form.visit.page(Section::Activity, "Undo", left(&done)),
         Err(error) => form.visit.refused(Section::Activity, &error),
     }
 }
 
-/// Tells of an undo that left some files as they are, or all.
+/// Whether nothing of the commits is left.
+fn is_all(done: &Value) -> bool {
+    done.list("left").is_empty()
+        && !done.list("undone").is_empty()
+        && done.get("looked_from").is_none_or(Value::is_null)
+}
+
+/// Tells of an undo that left changes in some files, or all.
 fn left(done: &Value) -> Markup {
-    let (undone, left) = (done.list("undone"), done.list("left"));
+    let stay = !done.list("left").is_empty();
     html! {
-        @if undone.is_empty() {
+        @if done.list("undone").is_empty() {
             h1 { "Nothing was taken back" }
-            @if !left.is_empty() { p.lead role="status" { "These stay as they are." } }
+            @if stay { p.lead role="status" { "These stay as they are." } }
         } @else {
-            h1 { (undone.len()) " of " (words::count((undone.len() + left.len()) as u64, "file", "files")) " taken back" }
-            p.lead role="status" { "That is one new commit. The next sync writes it into the folder. These files stay as they are." }
+            h1 { (words::count(done.number("undone_count"), "file", "files")) " taken back" }
+            p.lead role="status" {
+                "That is one new commit. The next sync writes it into the folder."
+                @if stay { " Changes in " (words::count(done.number("left_count"), "file stay", "files stay")) "." }
+            }
         }
-        (stays(left))
+        (older(done))
+        (stays(done))
         p { a href="/ui/activity" { "All commits" } }
     }
 }
@@ -174,9 +201,10 @@ mod tests {
     fn an_undo_tells_what_it_left_and_why() {
         let stays = json!({ "path": "a.md", "reason": "ada changed it since" });
         let undone = json!({ "path": "b.md", "how": "restored", "from_generation": 3 });
-        let some = left(&json!({ "undone": [undone, undone], "left": [stays] })).into_string();
-        assert!(some.contains("<h1>2 of 3 files taken back</h1>") && some.contains("ada changed it since"), "{some}");
-        let none = left(&json!({ "undone": [], "left": [stays] })).into_string();
+        let some = left(&json!({ "undone": [undone, undone], "undone_count": 2, "left": [stays], "left_count": 1, "looked_from": 7 })).into_string();
+        assert!(some.contains("<h1>2 files taken back</h1>") && some.contains("ada changed it since"), "{some}");
+        assert!(some.contains("Changes in 1 file stay.") && some.contains("before generation 7"), "{some}");
+        let none = left(&json!({ "undone": [], "undone_count": 0, "left": [stays], "left_count": 1 })).into_string();
         assert!(none.contains("<h1>Nothing was taken back</h1>") && none.contains("ada changed it since"), "{none}");
         assert!(!none.contains("new commit"), "{none}");
     }

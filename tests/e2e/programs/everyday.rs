@@ -142,7 +142,8 @@ fn every_command_says_in_the_same_way_that_something_waits() {
     all([3, 3, 0]);
     home.run(&["sync"]);
     // The plan of an undo waits for a yes.
-    assert_eq!((status_of(&home, &["undo", "2"]), status_of(&home, &["undo", "2", "--yes"])), (Some(3), Some(0)));
+    assert_eq!((status_of(&home, &["undo", "2"]), status_of(&home, &["undo", "2", "--json"])), (Some(3), Some(3)));
+    assert_eq!(status_of(&home, &["undo", "2", "--yes"]), Some(0));
     home.run(&["sync"]);
     home.write("boats.md", "# Boats\n");
     assert_eq!((status_of(&home, &["diff", "log"]), status_of(&home, &["diff", "bots.md"])), (Some(0), Some(1)));
@@ -230,7 +231,8 @@ fn what_a_commit_did_is_taken_back() {
     assert_eq!((plan["dry_run"].as_bool(), plan["undone"].as_array().unwrap().len()), (Some(true), 2));
     assert!(home.run(&["undo", "2"]).contains("~ boats.md (as generation 1 wrote it)\n- new.md (into the trash)\n"));
     assert_eq!(home.run(&["read", "boats.md"]), "gone\n");
-    home.run(&["undo", "2", "--yes", "--message", "by mistake"]);
+    let told = home.run(&["undo", "2", "--yes", "--message", "by mistake"]);
+    assert!(told.contains("1 file restored, 1 file put into the trash: generation 3"), "{told}");
     home.run(&["sync"]);
     assert!(home.read("boats.md").contains("at nine") && !home.notes.join("new.md").exists());
     assert!(home.run(&["log"]).contains("undo_changes"));

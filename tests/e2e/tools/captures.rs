@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use atlas_access::{Scope, scope};
 use atlas_testkit::VaultBuilder;
-use atlas_testkit::notes::{self, Put};
+use atlas_testkit::notes::{self, Delete, Put};
 use futures::TryStreamExt as _;
 use futures::future::join;
 use object_store::path::Path;
@@ -121,6 +121,22 @@ async fn a_note_of_which_its_process_could_not_tell_any_more_is_found() {
     assert_eq!(ida.refused("commit_capture", commit("c.md")).await, "invalid_input");
     assert_eq!(ida.answer("commit_capture", commit("b.md")).await, done);
     assert_eq!(ida.answer("list_capture_queue", json!({})).await["items"], json!([]));
+}
+
+#[tokio::test]
+async fn a_capture_whose_note_is_gone_says_how_it_comes_back() {
+    let deployment = deployment().await;
+    let client = guarded(&deployment);
+    let ida = by(&client, "ida", &scope::ALL);
+    let id = capture(&ida, "once").await;
+    let commit = json!({ "capture_id": id, "target_path": "b.md", "idempotency_key": "c" });
+    let done = ida.answer("commit_capture", commit.clone()).await;
+    assert_eq!(ida.answer("commit_capture", commit.clone()).await, done);
+    deployment.mirror().commit(&notes::by("host"), &Delete("b.md".to_owned())).await.unwrap();
+    let told = ida.failure("commit_capture", commit.clone()).await.to_string();
+    assert!(told.contains("no longer at b.md") && told.contains("restore_note"), "{told}");
+    ida.answer("restore_note", json!({ "path": "b.md", "generation": 2 })).await;
+    assert_eq!(ida.answer("commit_capture", commit).await, done);
 }
 
 #[tokio::test]

@@ -54,16 +54,21 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     ]);
     let operation = atlas_tools::entry::<UndoChanges>();
     let plan = local.call(operation, call.clone()).await?;
-    if arguments.json && !arguments.yes {
-        return output::json(&plan);
-    }
+    let is_empty = list(&plan, "undone").is_empty();
+    let is_asked = !is_empty && !arguments.yes;
     if !arguments.json {
         print(&plan);
+    } else if is_empty || is_asked {
+        output::json(&plan)?;
     }
-    if list(&plan, "undone").is_empty() {
-        return Err(Ended::NothingFound.into());
+    if is_empty {
+        let why = match list(&plan, "left").is_empty() {
+            true => "nothing to take back: of these commits no change is left",
+            false => "nothing can be taken back: all of it stays",
+        };
+        return nothing(&plan, why);
     }
-    if !arguments.yes && !is_wanted() {
+    if is_asked && (arguments.json || !is_wanted()) {
         output::note("nothing was changed: to take these back, answer y, or add --yes");
         return Err(Ended::NeedsAttention.into());
     }
@@ -74,22 +79,49 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     call["dry_run"] = Value::Bool(false);
     let done = local.call(operation, call).await?;
     if arguments.json {
-        return output::json(&done);
+        output::json(&done)?;
+    } else if plan["left"] != done["left"] {
+        print_left(&done);
     }
-    let (count, left) = (list(&done, "undone").len(), list(&done, "left"));
-    if list(&plan, "left").len() != left.len() {
-        left.iter().for_each(print_left);
+    if list(&done, "undone").is_empty() {
+        return nothing(&done, "nothing was taken back: others changed these files meanwhile");
     }
-    if count == 0 {
-        output::note("nothing was taken back: others changed these files meanwhile");
-        return Err(Ended::NothingFound.into());
+    if !arguments.json {
+        output::line(told(&done));
     }
-    output::line(format_args!(
-        "{count} of {} files restored: generation {}; the next sync writes them into the folder",
-        count + left.len(),
-        done["generation"]
-    ));
-    Ok(())
+    Ended::waiting(stays(&done))
+}
+
+/// How an undo ends that changed nothing. It found nothing to do if all that it found stays.
+fn nothing(plan: &Value, why: &str) -> Outcome {
+    output::note(why);
+    match (list(plan, "left").is_empty(), stays(plan)) {
+        (false, _) => Err(Ended::NothingFound.into()),
+        (true, stays) => Ended::waiting(stays),
+    }
+}
+
+/// Whether changes of the commits stay, or may.
+fn stays(plan: &Value) -> bool {
+    !list(plan, "left").is_empty() || plan["looked_from"].is_u64()
+}
+
+/// What was done, in a line.
+fn told(done: &Value) -> String {
+    let undone = list(done, "undone");
+    let files = |count: u64| if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
+    let all = done["undone_count"].as_u64().unwrap_or_default();
+    let of = |how: &str| undone.iter().filter(|file| file["how"] == how).count() as u64;
+    let (removed, copied) = (of("removed"), of("copied"));
+    let parts = [
+        (all.saturating_sub(removed + copied), "restored"),
+        (removed, "put into the trash"),
+        (copied, "added as conflict copies"),
+        (done["left_count"].as_u64().unwrap_or_default(), "with changes that stay"),
+    ];
+    let parts: Vec<String> =
+        parts.iter().filter(|part| part.0 > 0).map(|(count, what)| format!("{} {what}", files(*count))).collect();
+    format!("{}: generation {}; the next sync writes that into the folder", parts.join(", "), done["generation"])
 }
 
 fn print(plan: &Value) {
@@ -100,12 +132,25 @@ fn print(plan: &Value) {
             None => output::line(format_args!("- {path} (into the trash)")),
         }
     }
-    list(plan, "left").iter().for_each(print_left);
+    print_left(plan);
+    let unlisted = |list_name: &str, count: &str| {
+        plan[count].as_u64().unwrap_or_default().saturating_sub(list(plan, list_name).len() as u64)
+    };
+    let more = unlisted("undone", "undone_count") + unlisted("left", "left_count");
+    if more > 0 {
+        output::line(format_args!("  and {more} more files"));
+    }
+    if let Some(from) = plan["looked_from"].as_u64() {
+        output::line(format_args!("  older commits were not looked at, before generation {from}"));
+    }
 }
 
-fn print_left(file: &Value) {
-    let text = |name: &str| file[name].as_str().unwrap_or_default();
-    output::line(format_args!("  {} stays: {}", text("path"), text("reason")));
+/// A file may be restored in part.
+fn print_left(plan: &Value) {
+    for file in list(plan, "left") {
+        let text = |name: &str| file[name].as_str().unwrap_or_default();
+        output::line(format_args!("  {} stays: {}", text("path"), text("reason")));
+    }
 }
 
 /// Whether the person at the terminal agrees.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use atlas_access::Access;
 use atlas_mirror::{Hash, Snapshot};
 use atlas_ops::arguments::{self, Exact, Given, WritePath, invalid_input};
-use atlas_ops::error::Error;
+use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::read::notes;
 use atlas_ops::write::creating::{self, Creation};
 use atlas_ops::write::editing;
 use atlas_vault::VaultPath;
@@ -87,7 +88,7 @@ impl Operation for CommitCapture {
                 let message = "no capture waits by this id: list those that do with list_capture_queue";
                 return Err(invalid_input("capture_id", message));
             }
-            Some(CaptureStatus::Committed(done)) => return answer(&id, done, call, None),
+            Some(CaptureStatus::Committed(done)) => return answer_again(context, &id, done, call, None).await,
             Some(CaptureStatus::Waiting(capture)) => capture,
         };
         let text = text(&capture, overrides)?;
@@ -103,8 +104,32 @@ impl Operation for CommitCapture {
         let (path, at, sha256) = (arguments::path("target_path", &created.path)?, created.at, created.sha256);
         let done = Committed { path, at, sha256, call: call_of_note, deletes };
         queue::finish(mirror, &id, &done).await?;
-        answer(&id, done, call, generation)
+        match once.key {
+            // The note was made before this call, and its mark was missing.
+            Some(key) if key.is_executed => answer_again(context, &id, done, call, generation).await,
+            _ => answer(&id, done, call, generation),
+        }
     }
+}
+
+/// Like [`answer`], for a note that was made before, if it is still there.
+async fn answer_again(
+    context: &Context<'_>,
+    id: &CaptureId,
+    done: Committed,
+    call: Hash,
+    generation: Option<u64>,
+) -> Result<Answer<Output>, Error> {
+    let path = &done.path;
+    let is_readable = context.check(Access::Read, path).is_ok();
+    let head = context.vault.mirror.head().await?;
+    if !is_readable || notes::find(&head, path.as_str(), |_| false).await?.is_some() {
+        return answer(id, done, call, generation);
+    }
+    let message = format!(
+        "the note that was made of this capture is no longer at {path}: bring it back with restore_note (without a generation from the trash, or with one that note_history lists), or look with search where it was moved"
+    );
+    Err(Error::not_found(Reason::NoteNotFound, message).with("path", path.as_str()))
 }
 
 /// The answer to the call that made the note; for any other the error.

@@ -20,6 +20,8 @@ const MOST_NAMES: u32 = 100;
 pub(super) struct SetAside {
     /// Its path below the trash.
     pub(super) path: String,
+    /// The index of the merge in the history.
+    pub(super) place: usize,
     /// The generation that has it, and the merge after it.
     pub(super) before: Arc<Snapshot>,
     pub(super) merge: Arc<Snapshot>,
@@ -41,7 +43,7 @@ pub(super) async fn version(
     mut paths: impl Iterator<Item = &VaultPath>,
     aside: &SetAside,
 ) -> Result<Option<FolderVersion>, Error> {
-    let SetAside { path, before, merge } = aside;
+    let SetAside { path, before, merge, .. } = aside;
     if notes::find(merge, path, |_| false).await?.is_some() {
         return Ok(None);
     }
@@ -50,18 +52,22 @@ pub(super) async fn version(
     let Some(of) = paths.find(is_of).cloned() else { return Ok(None) };
     let manifest = merge.manifest();
     let time = manifest.time.to_zoned(TimeZone::UTC);
+    let mut denied = None;
     for attempt in 1..=MOST_NAMES {
         let Ok(copy) = VaultPath::parse(&copy_path(of.as_str(), &manifest.author, &time, attempt)) else { break };
+        // First: whether a path that the caller may not write is taken is not told.
+        if let Err(error) = context.check(Access::Write, &copy) {
+            denied.get_or_insert(error.message);
+            continue;
+        }
         match notes::find(head, copy.as_str(), |_| false).await? {
             // It was brought back before.
             Some(there) if there.record.sha256 == found.record.sha256 => return Ok(None),
             Some(_) => {}
-            None => {
-                let copy = context.check(Access::Write, &copy).map(|()| copy).map_err(|denied| denied.message);
-                return Ok(Some(FolderVersion { of, copy, found }));
-            }
+            None => return Ok(Some(FolderVersion { of, copy: Ok(copy), found })),
         }
     }
-    let why = format!("{MOST_NAMES} names beside it are taken: `atlas export --at {}` has it", before.generation());
-    Ok(Some(FolderVersion { of, copy: Err(why), found }))
+    let taken =
+        || format!("{MOST_NAMES} names beside it are taken: `atlas export --at {}` has it", before.generation());
+    Ok(Some(FolderVersion { of, copy: Err(denied.unwrap_or_else(taken)), found }))
 }

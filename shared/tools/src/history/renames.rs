@@ -14,7 +14,7 @@ use crate::changed_file::{MAX_COMPARED as MAX_TEXT, text};
 const SIMILAR: f64 = 0.5;
 const SURE: f64 = 0.7;
 /// Most files of one commit that are compared with others that have not the same content.
-const MAX_COMPARED: usize = 50;
+pub(super) const MAX_COMPARED: usize = 50;
 /// Files of fewer bytes say nothing of where they came from.
 const TELLING_BYTES: u64 = 4;
 

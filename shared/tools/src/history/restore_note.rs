@@ -71,6 +71,14 @@ impl Operation for RestoreNote {
         let written = match *arguments.generation {
             Some(generation) => {
                 let old = version(context, &path, generation).await?;
+                if old.record.blob.is_some() {
+                    // Only that generation may keep its bytes, so a new one refers to those in the trash.
+                    let places = writable::in_trash(&path, &old.sha256());
+                    let sha256 = old.record.sha256;
+                    let missing = too_large(&path, generation);
+                    let change = OutOfTrash { path: &path, places, sha256: Some(sha256), missing, condition, context };
+                    return out_of_trash(context, &path, message, &change).await;
+                }
                 let decide = |found: Option<&Found>| {
                     check(&condition, &path, found, &old)?;
                     Ok(NoteUpdate::Text(old.text.to_vec()))
@@ -79,9 +87,10 @@ impl Operation for RestoreNote {
                 update::write(context, &Self::INFO, &path, message, beforehand, decide).await?
             }
             None => {
-                let trash = writable::trash(&path)?;
-                let change = OutOfTrash { path: &path, trash, condition, context };
-                update::commit_note(context, &Self::INFO, message, &change).await?.0
+                let places = vec![writable::trash(&path)?];
+                let missing = not_in_trash(&path);
+                let change = OutOfTrash { path: &path, places, sha256: None, missing, condition, context };
+                return out_of_trash(context, &path, message, &change).await;
             }
         };
         Ok(Output::of(&path, written))
@@ -97,14 +106,31 @@ async fn version(context: &Context<'_>, path: &VaultPath, generation: u64) -> Re
             format!("there was no note at {path} at generation {generation}: note_history lists its versions");
         return Err(Error::not_found(Reason::NoteNotFound, message).with("path", path.as_str()));
     };
-    if found.record.blob.is_some() {
-        // Only that generation may keep its bytes, so a new one must not refer to them.
-        let message = format!(
-            "{path} was too large at generation {generation} to be restored here: run `atlas export --at {generation}`"
-        );
-        return Err(Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", path.as_str()));
-    }
     Ok(found)
+}
+
+/// The error for a version that neither fits into a note nor is in the trash.
+fn too_large(path: &VaultPath, generation: u64) -> Error {
+    let message = format!(
+        "{path} was too large at generation {generation} to be restored here: run `atlas export --at {generation}`"
+    );
+    Error::new(Code::TooLarge, Reason::NoteTooLarge, message).with("path", path.as_str())
+}
+
+fn not_in_trash(path: &VaultPath) -> Error {
+    let message =
+        format!("there is no {path} in the trash: name a generation to restore it from, one that note_history lists");
+    Error::not_found(Reason::NoteNotFound, message).with("path", path.as_str())
+}
+
+async fn out_of_trash(
+    context: &Context<'_>,
+    path: &VaultPath,
+    message: Option<&str>,
+    change: &OutOfTrash<'_>,
+) -> Result<Answer<Output>, Error> {
+    let written = update::commit_note(context, &RestoreNote::INFO, message, change).await?.0;
+    Ok(Output::of(path, written))
 }
 
 /// Fails if restoring `old` would replace a version that the caller has not seen.
@@ -116,7 +142,12 @@ fn check(condition: &Condition<'_>, path: &VaultPath, found: Option<&Found>, old
 /// Takes a note out of the trash.
 struct OutOfTrash<'a> {
     path: &'a VaultPath,
-    trash: VaultPath,
+    /// Where it may be.
+    places: Vec<VaultPath>,
+    /// The hash that it has; any if none is given.
+    sha256: Option<[u8; 32]>,
+    /// The error if it is not there.
+    missing: Error,
     condition: Condition<'a>,
     context: &'a Context<'a>,
 }
@@ -128,14 +159,11 @@ impl ChangeSet for OutOfTrash<'_> {
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
         let head = writable::published(head)?;
         let found = notes::find(head, self.path.as_str(), |_| self.context.is_to_be_judged());
-        let kept = notes::find(head, self.trash.as_str(), |_| true);
-        let (found, kept) = try_join(found, kept).await?;
-        let Some(kept) = kept else {
-            let message = format!(
-                "there is no {} in the trash: name a generation to restore it from, one that note_history lists",
-                self.path
-            );
-            return Err(Error::not_found(Reason::NoteNotFound, message).with("path", self.path.as_str()));
+        let places: Vec<&str> = self.places.iter().map(VaultPath::as_str).collect();
+        let is_it = |record: &Record| self.sha256.is_none_or(|sha256| record.sha256 == sha256);
+        let (found, kept) = try_join(found, notes::find_all(head, &places, is_it)).await?;
+        let Some(kept) = kept.into_iter().flatten().find(|kept| is_it(&kept.record)) else {
+            return Err(self.missing.clone());
         };
         let found = found.as_ref();
         check(&self.condition, self.path, found, &kept)?;

@@ -1,26 +1,30 @@
 //! The plan of an undo: the earlier version of each file that some commits changed, except files that others changed
-//! since.
+//! since, and those that moved together with such a file.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod changes;
+mod moves;
+mod versions;
+mod walk;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use atlas_access::Access;
-use atlas_mirror::set_aside::ASIDE;
-use atlas_mirror::{Attempt, ChangeSet, Hash, Manifest, Snapshot};
+use atlas_mirror::{Attempt, ChangeSet, Snapshot};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::Context;
-use atlas_ops::read::notes::{self, Found};
-use atlas_ops::write::batch::{Batch, Content, NewDocument};
+use atlas_ops::write::batch::Batch;
 use atlas_ops::write::commit;
 use atlas_ops::write::writable;
-use atlas_segment::Kind;
 use atlas_vault::VaultPath;
-use jiff::Timestamp;
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::history;
-use crate::history::merged::{self, SetAside};
+use crate::history::merged;
+use changes::{Changes, Plans};
+use versions::Versions;
+pub(crate) use walk::Selection;
+use walk::{History, MAX_GENERATIONS};
 
 /// A file with its earlier version restored.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -46,7 +50,7 @@ pub(crate) enum UndoKind {
     Copied,
 }
 
-/// A file that is not restored.
+/// A file that is not restored, or not as far as it should be.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Left {
     /// Its path.
@@ -55,61 +59,23 @@ pub(crate) struct Left {
     reason: String,
 }
 
-/// Most generations that are searched, from the newest on.
-const MAX_GENERATIONS: usize = 500;
-/// The number of generations that are fetched at once.
-const PAGE: usize = 50;
-/// Most files of one undo.
-const MAX_FILES: usize = 500;
-
-/// The commits to undo.
-pub(crate) enum Selection {
-    /// The commit of this generation.
-    Generation(u64),
-    /// All commits of a caller, of a session, or of a caller's session.
-    All {
-        /// The caller's name.
-        by: Option<String>,
-        /// The session's name.
-        session: Option<String>,
-        /// Only since this time.
-        since: Option<Timestamp>,
-        /// Only up to this generation.
-        upto: u64,
-    },
-}
-
-impl Selection {
-    fn takes(&self, manifest: &Manifest) -> bool {
-        match self {
-            Self::Generation(generation) => manifest.generation == *generation,
-            Self::All { by, session, since, upto } => {
-                (2..=*upto).contains(&manifest.generation)
-                    && by.as_ref().is_none_or(|by| manifest.author == *by)
-                    && session.as_ref().is_none_or(|session| manifest.session.as_ref() == Some(session))
-                    && since.is_none_or(|since| manifest.time >= since)
-            }
-        }
-    }
-
-    /// Whether commits before this page of history may be included.
-    fn looks_before(&self, page: &[Arc<Snapshot>]) -> bool {
-        match self {
-            Self::Generation(generation) => page.last().is_some_and(|oldest| oldest.generation() > *generation),
-            Self::All { since, .. } => since.is_none_or(|since| !history::is_before(page, since)),
-        }
-    }
-}
+/// How often the plan is made anew without the files that it could not restore.
+const MAX_PLANS: usize = 10;
+/// How many generations are fetched at once.
+const AT_ONCE: usize = 16;
 
 /// The result of an undo. A keyed commit stores it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct UndoReport {
-    /// The generations of the commits.
+    /// The generations of the commits that are undone, at least in part.
     pub(crate) commits: Vec<u64>,
     /// The restored files, by path.
     pub(crate) undone: Vec<Undone>,
     /// The files that are not restored, by path.
     pub(crate) left: Vec<Left>,
+    /// The oldest generation that was looked at, if commits before it may be meant too.
+    #[serde(default)]
+    pub(crate) looked_from: Option<u64>,
 }
 
 /// An undo.
@@ -120,280 +86,125 @@ pub(crate) struct Undo<'a> {
     pub(crate) which: Selection,
 }
 
-/// The newest generations, the newest first, back to the one before the oldest commit to undo.
-struct History {
-    snapshots: Vec<Arc<Snapshot>>,
-    commits: BTreeSet<u64>,
-}
-
-/// What the commits changed.
-struct Changes {
-    /// The plan for each path.
-    aims: BTreeMap<String, PathPlan>,
-    /// What their merges had set aside before.
-    set_aside: Vec<SetAside>,
-}
-
-/// The plan for a path.
-struct PathPlan {
-    /// The index in the history of the generation whose version is restored; or why it is not.
-    version: Result<usize, String>,
-    /// The commits to undo that changed it.
-    commits: Vec<u64>,
-}
-
-/// The error is the same whether there is no such commit, or all of them only changed hidden files.
-fn none_such() -> Error {
-    let message = format!(
-        "no commit among the newest {MAX_GENERATIONS} generations matches: note_history and `atlas log` list commits"
-    );
-    Error::not_found(Reason::GenerationNotFound, message)
-}
+/// The reasons why files stay, by path.
+type Reasons = BTreeMap<VaultPath, String>;
 
 impl Undo<'_> {
-    async fn history(&self, head: &Arc<Snapshot>) -> Result<History, Error> {
-        let mut snapshots: Vec<Arc<Snapshot>> = Vec::new();
-        let mut next = head.generation();
-        while next > 0 && snapshots.len() <= MAX_GENERATIONS {
-            let page = self.context.vault.mirror.history_over_gaps(next, PAGE).await?;
-            let is_last = page.len() < PAGE || !self.which.looks_before(&page);
-            next = page.last().map_or(0, |oldest| oldest.generation().saturating_sub(1));
-            snapshots.extend(page);
-            if is_last {
-                break;
-            }
-        }
-        let is_taken_back = |snapshot: &&Arc<Snapshot>| self.which.takes(snapshot.manifest());
-        let commits: BTreeSet<u64> =
-            snapshots.iter().filter(is_taken_back).map(|snapshot| snapshot.generation()).collect();
-        // Back to the one before the oldest of them.
-        let places = snapshots
-            .iter()
-            .rposition(|snapshot| commits.contains(&snapshot.generation()))
-            .map_or(0, |oldest| oldest + 2);
-        if places == snapshots.len() + 1
-            && let Some(before) = self.context.vault.mirror.at(next).await?
-        {
-            snapshots.push(before);
-        }
-        // Where the manifest before is lost, nobody knows what the commit itself changed.
-        let is_after_gap = |pair: &[Arc<Snapshot>]| match pair {
-            [after, before] if before.generation() + 1 < after.generation() => Some(after.generation()),
-            _ => None,
-        };
-        let after_gaps: BTreeSet<u64> = snapshots.windows(2).filter_map(is_after_gap).collect();
-        let commits: BTreeSet<u64> = commits.difference(&after_gaps).copied().collect();
-        if commits.is_empty() {
-            return Err(none_such());
-        }
-        if places > snapshots.len() {
-            let message = "the generation before is no longer kept, so its texts cannot be restored: name later ones";
-            return Err(Error::not_found(Reason::GenerationNotFound, message));
-        }
-        snapshots.truncate(places);
-        Ok(History { snapshots, commits })
-    }
-
-    /// What the commits changed.
-    async fn changes(&self, history: &History) -> Result<Changes, Error> {
-        let mirror = &self.context.vault.mirror;
-        // By path: the commits that changed it, the newest first, by index, and whether each is undone.
-        let mut changes: BTreeMap<String, Vec<(usize, bool)>> = BTreeMap::new();
-        let mut set_aside = Vec::new();
-        for (place, pair) in history.snapshots.windows(2).enumerate() {
-            let [after, before] = pair else { continue };
-            self.context.work.check()?;
-            let is_taken_back = history.commits.contains(&after.generation());
-            for path in mirror.changed_between(Some(before), after).await? {
-                if is_taken_back && path.starts_with(ASIDE) {
-                    let (before, merge) = (before.clone(), after.clone());
-                    set_aside.push(SetAside { path: path.clone(), before, merge });
-                }
-                changes.entry(path).or_default().push((place, is_taken_back));
-            }
-        }
-        let generation = |place: usize| history.snapshots.get(place).map_or(0, |snapshot| snapshot.generation());
-        let aim = |changes: &[(usize, bool)]| {
-            let commits: Vec<u64> =
-                changes.iter().filter(|change| change.1).map(|change| generation(change.0)).collect();
-            let version = match changes.iter().take_while(|change| change.1).last() {
-                Some((oldest, _)) => Ok(oldest + 1),
-                None => Err(format!("generation {} changed it since", generation(changes.first()?.0))),
-            };
-            (!commits.is_empty()).then_some(PathPlan { version, commits })
-        };
-        let aims = changes.into_iter().filter_map(|(path, changes)| Some((path, aim(&changes)?))).collect();
-        Ok(Changes { aims, set_aside })
-    }
-
-    /// The plans of readable paths; for those that the caller may not write, with the reason.
-    fn allowed(&self, aims: BTreeMap<String, PathPlan>) -> Result<BTreeMap<VaultPath, PathPlan>, Error> {
-        let mut allowed = BTreeMap::new();
-        for (path, aim) in aims {
-            // The trash and other hidden folders are not restored.
-            if path.split('/').any(|name| name.starts_with('.')) {
-                continue;
-            }
-            let Ok(path) = VaultPath::parse(&path) else { continue };
-            if self.context.check(Access::Read, &path).is_err() {
-                continue;
-            }
-            let denied =
-                [Access::Write, Access::Delete].into_iter().find_map(|access| self.context.check(access, &path).err());
-            let version = denied.map_or(aim.version, |denied| Err(denied.message));
-            allowed.insert(path, PathPlan { version, commits: aim.commits });
-        }
-        if allowed.len() > MAX_FILES {
-            let message = format!(
-                "the commits changed {} files; one call undoes at most {MAX_FILES}: name a later time, or single generations",
-                allowed.len()
-            );
-            return Err(Error::new(Code::TooLarge, Reason::TooMuchWork, message));
-        }
-        Ok(allowed)
-    }
-
     /// The changes on `head`.
     pub(crate) async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>) -> Result<(Batch<'h>, UndoReport), Error> {
-        let history = self.history(head).await?;
-        let Changes { aims, set_aside } = self.changes(&history).await?;
-        let aims = self.allowed(aims)?;
-        let mut batch = Batch::on(head, self.context);
-        let commits: BTreeSet<u64> = aims.values().flat_map(|aim| aim.commits.iter().copied()).collect();
-        if commits.is_empty() {
-            return Err(none_such());
+        let history = History::of(self.context, &self.which, head).await?;
+        let changes = Changes::of(self.context, &history).await?;
+        if changes.plans.is_empty() {
+            return Err(walk::none_such());
         }
-        let mut kept = UndoReport { commits: commits.into_iter().collect(), ..UndoReport::default() };
-        for aside in &set_aside {
-            self.context.work.check()?;
-            let restored = aims.iter().filter(|(_, aim)| aim.version.is_ok()).map(|(path, _)| path);
-            let Some(version) = merged::version(self.context, head, restored, aside).await? else { continue };
-            match version.copy {
-                Ok(copy) => {
-                    let (path, from) = (copy.as_str().to_owned(), aside.before.generation());
-                    batch.put(self.version(copy, &version.found, None)?, None);
-                    kept.undone.push(Undone { path, how: UndoKind::Copied, from_generation: Some(from) });
+        versions::check_count(&history, &changes.plans)?;
+        let units = moves::units(self.context, &history, &changes.plans).await?;
+        let mut stays = Reasons::new();
+        for _ in 0..MAX_PLANS {
+            let mut plans = changes.plans.clone();
+            for (path, reason) in &stays {
+                if let Some(plan) = plans.get_mut(path) {
+                    plan.stay(reason.clone());
                 }
-                Err(reason) => kept.left.push(Left { path: version.of.to_string(), reason }),
             }
+            moves::settle(&mut plans, &units);
+            let versions = Versions::of(self.context, &history, head, &plans).await?;
+            let (mut batch, undone, refused) = self.attempt(head, &changes, &plans, &versions).await?;
+            if refused.is_empty() {
+                moves::follow_back(&mut batch, &units, &undone);
+                return Ok((batch, self.report(&history, &plans, &versions, undone).await?));
+            }
+            stays.extend(refused);
         }
-        let attachments = attachments(head, aims.keys()).await?;
-        for (path, aim) in aims {
-            self.context.work.check()?;
-            let name = path.as_str().to_owned();
-            let done = match aim.version {
-                Ok(place) => match history.snapshots.get(place) {
-                    Some(before) => self.take_back(&mut batch, (before, head), path, &attachments).await?,
-                    None => Ok(None),
-                },
+        let message = "too many of the files stand in each other's way: undo the commits one by one";
+        Err(Error::new(Code::Conflict, Reason::TooMuchWork, message))
+    }
+
+    /// The changes that `plans` mean, and the restored files; or why some files have to stay.
+    async fn attempt<'h>(
+        &'h self,
+        head: &'h Arc<Snapshot>,
+        changes: &Changes,
+        plans: &Plans,
+        versions: &Versions,
+    ) -> Result<(Batch<'h>, Vec<Undone>, Reasons), Error> {
+        let context = self.context;
+        let mut batch = Batch::on(head, context);
+        let (mut undone, mut refused) = (Vec::new(), Reasons::new());
+        let mut copies: BTreeMap<VaultPath, VaultPath> = BTreeMap::new();
+        for aside in &changes.set_aside {
+            context.work.check()?;
+            let is_undone =
+                |(_, plan): &(&VaultPath, &changes::PathPlan)| plan.undone().any(|place| place == aside.place);
+            let restored = plans.iter().filter(is_undone).map(|(path, _)| path);
+            let Some(version) = merged::version(context, head, restored, aside).await? else { continue };
+            let new = match version.copy {
+                Ok(copy) => versions::own(versions::version(context, copy.clone(), &version.found, None))?
+                    .map(|new| (copy, new)),
                 Err(reason) => Err(reason),
             };
-            match done {
-                Ok(Some((how, from_generation))) => kept.undone.push(Undone { path: name, how, from_generation }),
-                Ok(None) => {}
-                Err(reason) => kept.left.push(Left { path: name, reason }),
-            }
-        }
-        Ok((batch, kept))
-    }
-
-    /// Restores the file at `path` to its version `before`. Returns the kind of restoration, if it is not that already;
-    /// or why it is impossible.
-    async fn take_back(
-        &self,
-        batch: &mut Batch<'_>,
-        (before, head): (&Snapshot, &Snapshot),
-        path: VaultPath,
-        attachments: &Attachments,
-    ) -> Result<Result<Option<(UndoKind, Option<u64>)>, String>, Error> {
-        let now = notes::find(head, path.as_str(), |_| true).await?;
-        let was = notes::find(before, path.as_str(), |record| record.blob.is_none()).await?;
-        let is_same = |one: &Found, other: &Found| one.record.sha256 == other.record.sha256;
-        Ok(Ok(match (now, was) {
-            (None, None) => None,
-            (Some(now), None) => {
-                batch.trash(&path, &now).await?;
-                Some((UndoKind::Removed, None))
-            }
-            (Some(now), Some(was)) if is_same(&now, &was) => None,
-            (now, Some(was)) => {
-                let from = was.generation;
-                let trash = writable::trash(&path)?;
-                let thrown = match now {
-                    None => notes::find(head, trash.as_str(), |_| true).await?.filter(|thrown| is_same(thrown, &was)),
-                    Some(_) => None,
-                };
-                if let Some(thrown) = thrown {
-                    batch.take_from_trash(path, &thrown, None);
-                } else if was.record.blob.is_some() {
-                    let there = attachments.get(&was.record.sha256);
-                    let Some(new) = self.attachment(head, path.clone(), there, now.as_ref()).await? else {
-                        return Ok(Err(format!("it is not text: `atlas export --at {}` has it", before.generation())));
-                    };
-                    self.replace(batch, &path, new, now.as_ref()).await?;
-                } else {
-                    let new = self.version(path.clone(), &was, now.as_ref())?;
-                    self.replace(batch, &path, new, now.as_ref()).await?;
+            match new {
+                Ok((copy, new)) => {
+                    let (path, from) = (copy.as_str().to_owned(), aside.before.generation());
+                    batch.put(new, None);
+                    undone.push(Undone { path, how: UndoKind::Copied, from_generation: Some(from) });
+                    copies.insert(copy, version.of);
                 }
-                Some((UndoKind::Restored, Some(from)))
+                // Without the copy the folder's version would be lost from the vault.
+                Err(reason) => drop(refused.insert(version.of, reason)),
             }
-        }))
-    }
-
-    /// Puts `new` in the place of `now`. An attachment goes to the trash, since no undo finds its bytes elsewhere.
-    async fn replace(
-        &self,
-        batch: &mut Batch<'_>,
-        path: &VaultPath,
-        new: NewDocument,
-        now: Option<&Found>,
-    ) -> Result<(), Error> {
-        if let Some(now) = now.filter(|now| now.record.blob.is_some()) {
-            batch.keep_in_trash(path, now).await?;
         }
-        batch.put(new, now);
-        Ok(())
-    }
-
-    /// The attachment at `there`, for `path`. An earlier generation's bytes may go with it, so those of `head` are taken.
-    async fn attachment(
-        &self,
-        head: &Snapshot,
-        path: VaultPath,
-        there: Option<&String>,
-        now: Option<&Found>,
-    ) -> Result<Option<NewDocument>, Error> {
-        let Some(there) = there else { return Ok(None) };
-        let Some(Found { record, text, .. }) = notes::find(head, there, |_| true).await? else { return Ok(None) };
-        let sha256 = Hash::from_bytes(record.sha256);
-        let content = record.blob.map(|name| Content::Blob(name, record.bytes, text));
-        Ok(content.map(|content| NewDocument::written(path, content, sha256, now, self.context.now)))
-    }
-
-    fn version(&self, path: VaultPath, was: &Found, now: Option<&Found>) -> Result<NewDocument, Error> {
-        // A note in the trash is of another kind.
-        if was.record.kind == Kind::Note || was.record.blob.is_none() && path.is_note() {
-            return NewDocument::text(path, was.text.clone(), now, self.context.now);
+        let (attachments, mut taken) = (versions.attachments(), BTreeSet::new());
+        for path in versions.differences.keys() {
+            context.work.check()?;
+            match versions.take_back(context, &mut batch, path, &attachments, &mut taken).await? {
+                Ok((how, from_generation)) => {
+                    undone.push(Undone { path: path.as_str().to_owned(), how, from_generation });
+                }
+                Err(reason) => drop(refused.insert(path.clone(), reason)),
+            }
         }
-        let sha256 = Hash::from_bytes(was.record.sha256);
-        Ok(NewDocument::written(path, Content::Text(was.text.clone()), sha256, now, self.context.now))
+        if refused.is_empty() {
+            for (path, error) in batch.taken().await? {
+                refused.insert(copies.get(&path).cloned().unwrap_or(path), error.message);
+            }
+        }
+        undone.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok((batch, undone, refused))
     }
-}
 
-/// The paths of attachments that the vault has, by the hashes of their bytes.
-type Attachments = HashMap<[u8; 32], String>;
-
-/// The attachments at `paths`, and in the trash of these.
-async fn attachments(head: &Snapshot, paths: impl Iterator<Item = &VaultPath>) -> Result<Attachments, Error> {
-    let mut places: Vec<String> = Vec::new();
-    for path in paths.filter(|path| !path.is_note()) {
-        places.push(path.as_str().to_owned());
-        places.extend(writable::trash(path).map(|trash| trash.as_str().to_owned()));
+    async fn report(
+        &self,
+        history: &History,
+        plans: &Plans,
+        versions: &Versions,
+        undone: Vec<Undone>,
+    ) -> Result<UndoReport, Error> {
+        let commits: BTreeSet<u64> =
+            plans.values().flat_map(|plan| plan.undone().map(|place| history.generation(place))).collect();
+        let older = self.older(history, versions).await?;
+        let reason = |(path, plan): (&VaultPath, &changes::PathPlan)| {
+            let reason = plan.reason(history).or_else(|| {
+                let writer = versions.writers.get(path).filter(|writer| older.contains(*writer))?;
+                Some(format!(
+                    "the changes of generation {writer} and before stay: only the newest {MAX_GENERATIONS} generations are looked at"
+                ))
+            })?;
+            Some(Left { path: path.as_str().to_owned(), reason })
+        };
+        let left = plans.iter().filter_map(reason).collect();
+        Ok(UndoReport { commits: commits.into_iter().collect(), undone, left, looked_from: history.looked_from })
     }
-    let places: Vec<&str> = places.iter().map(String::as_str).collect();
-    let found = notes::find_all(head, &places, |_| false).await?.into_iter().flatten();
-    let found = found.filter(|found| found.record.blob.is_some());
-    Ok(found.map(|Found { record, .. }| (record.sha256, record.path)).collect())
+
+    /// The generations before those that were looked at which are selected too, and wrote versions that are restored.
+    async fn older(&self, history: &History, versions: &Versions) -> Result<BTreeSet<u64>, Error> {
+        let Some(from) = history.looked_from else { return Ok(BTreeSet::new()) };
+        let writers: BTreeSet<u64> = versions.writers.values().copied().filter(|writer| *writer < from).collect();
+        let look = |generation: u64| self.context.vault.mirror.at_if_readable(generation);
+        let older: Vec<Option<Arc<Snapshot>>> = stream::iter(writers).map(look).buffered(AT_ONCE).try_collect().await?;
+        let selected = older.into_iter().flatten().filter(|older| self.which.takes(older.manifest()));
+        Ok(selected.map(|older| older.generation()).collect())
+    }
 }
 
 impl ChangeSet for Undo<'_> {
