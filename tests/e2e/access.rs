@@ -8,6 +8,7 @@ mod destruction;
 mod door;
 mod gates;
 mod inspected;
+mod parts;
 mod throttle;
 mod unseen;
 mod visibility;

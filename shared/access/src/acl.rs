@@ -236,6 +236,18 @@ impl Acl {
         Ok(())
     }
 
+    /// Whether the list for this kind of access, such as `writePaths`, has `path` or is left out, though the path may be in a closed folder.
+    #[must_use]
+    pub fn lists(&self, access: Access, path: &str) -> bool {
+        let list = match access {
+            Access::Read => &self.read,
+            Access::Write => &self.write,
+            Access::Delete => &self.delete,
+        };
+        let path = Matched::new(path);
+        list.as_ref().is_none_or(|globs| globs.iter().any(|glob| glob.is_match(&path)))
+    }
+
     /// The readers of `path`.
     #[must_use]
     pub fn reading(&self, path: &str) -> Reading {

@@ -176,6 +176,13 @@ impl Scopes {
         }
     }
 
+    /// Their names, of which [`named`](Self::named) makes the same scopes, for the whole vault. Those of a trusted process stand for others too.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let known = ALL.into_iter().chain(EXECUTE).filter(|scope| self.holds(*scope));
+        known.map(|scope| scope.as_str().to_owned()).chain(self.named.iter().cloned()).collect()
+    }
+
     /// The same scopes, for what is in these folders only: paths relative to the vault's root, in NFC, without a slash at the end.
     #[must_use]
     pub fn within(self, folders: &[String]) -> Self {

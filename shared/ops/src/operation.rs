@@ -230,6 +230,30 @@ impl<'a> Context<'a> {
         if self.vault.acl().is_read_only() { Err(read_only()) } else { Ok(()) }
     }
 
+    /// Fails if the caller may not access Obsidian's settings at `file` in this way. They are of the whole vault, so they are for callers who may read
+    /// all of it, and the list for this access has to have the file or be left out.
+    pub fn check_settings(&self, access: Access, file: &str) -> Result<(), Error> {
+        let acl = self.vault.acl();
+        if acl.is_read_only() && access != Access::Read {
+            return Err(read_only());
+        }
+        if acl.reader(self.caller.scopes()).is_none() && acl.lists(access, file) {
+            return Ok(());
+        }
+        let access = access.as_str();
+        let message = format!(
+            "you may not {access} {file}, which is of the whole vault: it takes the right to read all of that, and to {access} this file"
+        );
+        Err(Error::new(Code::Forbidden, Reason::AclDenied, message).with("path", file).with("op", access))
+    }
+
+    /// Tells that the call reads `path`, which its arguments do not name: a person who decides on the call has to be allowed to read it.
+    pub fn reads(&self, path: &VaultPath) {
+        if let Some(confirmation) = self.confirmation {
+            confirmation.reads(path);
+        }
+    }
+
     /// Whether the need for a confirmation depends on what the call destroys.
     pub fn is_to_be_judged(&self) -> bool {
         self.confirmation.is_some_and(|confirmation| !confirmation.is_required)

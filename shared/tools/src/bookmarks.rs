@@ -6,9 +6,12 @@ pub mod remove_bookmark;
 
 use atlas_access::Access;
 use atlas_mirror::Hash;
+use atlas_ops::arguments::Root;
 use atlas_ops::error::Error;
 use atlas_ops::operation::Context;
+use atlas_ops::read::index::{Index, Want};
 use atlas_ops::read::settings::unusable;
+use atlas_ops::read::view::View;
 use atlas_vault::VaultPath;
 use atlas_vault::json_text::{JsonError, JsonText, Layout, Span};
 use jiff::Timestamp;
@@ -213,12 +216,42 @@ fn read(text: &str) -> Result<Bookmarks<'_>, Error> {
     Bookmarks::read(text).map_err(|error| unusable(FILE, &error.to_string()))
 }
 
-/// Whether the caller may read the bookmark's target. Targets that are not paths in the vault are shown.
-fn is_shown(context: &Context<'_>, bookmark: &Bookmark) -> bool {
-    bookmark.path.as_ref().is_none_or(|path| match VaultPath::parse(path) {
-        Ok(path) => context.check(Access::Read, &path).is_ok(),
-        Err(_) => bookmark.kind == Kind::Folder && path == "/",
-    })
+/// The bookmarks that a caller may see.
+struct Sight<'a> {
+    context: &'a Context<'a>,
+    /// The files that they see; [`None`] for those who see everything.
+    index: Option<Index>,
+}
+
+impl<'a> Sight<'a> {
+    async fn of(context: &'a Context<'a>, view: View) -> Result<Self, Error> {
+        let index = if view.is_whole() { None } else { Some(Index::fetch(view, Want::default()).await?) };
+        Ok(Self { context, index })
+    }
+
+    /// Whether they may read the bookmark's target. What is no path may name hidden notes, so it is for those who see everything.
+    fn shows(&self, bookmark: &Bookmark) -> Result<bool, Error> {
+        let Some(path) = bookmark.path.as_deref() else { return Ok(self.index.is_none()) };
+        match (&self.index, bookmark.kind) {
+            // A folder is hidden with what is in it, whatever the list says of its own path.
+            (Some(index), Kind::Folder) => match Root::of("target", path) {
+                Ok(root) => index.has_prefix(root.prefix()),
+                Err(_) => Ok(false),
+            },
+            _ => Ok(VaultPath::parse(path).map_or(bookmark.kind == Kind::Folder && path == "/", |path| {
+                self.context.check(Access::Read, &path).is_ok()
+            })),
+        }
+    }
+}
+
+/// Fails if the caller may not make such a change of a bookmark: of one with this `path`, if they may not change what is there; of another, or with a
+/// token for some folders only, if they may not change the whole vault's settings.
+fn check_change(context: &Context<'_>, access: Access, path: Option<&VaultPath>) -> Result<(), Error> {
+    match path.filter(|_| context.caller.scopes().folders().is_none()) {
+        Some(path) => context.check(access, path),
+        None => context.check_settings(access, FILE),
+    }
 }
 
 #[cfg(test)]

@@ -114,6 +114,9 @@ impl PeriodicNote {
         if let (Some(path), None) = (template, &found) {
             return Err(notes::missing(path.as_str()));
         }
+        if let Some((path, _)) = &found {
+            context.reads(path);
+        }
         let used = found.as_ref().map(|(path, _)| path.as_str().to_owned());
         let (language, path) = (settings.other_language(view, &place).await?, place.path);
         let new = match (language, &named, &found) {

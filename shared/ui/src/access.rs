@@ -130,10 +130,13 @@ async fn state(visit: &Visit) -> Markup {
                 @if let Some(writes) = most("max_concurrent_writes_per_vault") { "; " (words::count(writes, "change", "changes")) " of the vault at a time" }
             } }
             tr { th scope="row" { "Refused by the throttle" } td { (words::count(sum("atlas_throttled_total"), "call", "calls")) " since this program began" } }
-            tr { th scope="row" { "In the index" } td {
-                (words::count(sum("atlas_vault_notes"), "note", "notes")) ", " (words::count(sum("atlas_vault_attachments"), "other file", "other files"))
-                ", " (words::bytes(sum("atlas_vault_text_bytes"))) " of text in " (words::count(sum("atlas_vault_segments"), "segment", "segments"))
-            } }
+            // With a token for some folders, no size is told.
+            @if sum("atlas_vault_segments") > 0 {
+                tr { th scope="row" { "In the index" } td {
+                    (words::count(sum("atlas_vault_notes"), "note", "notes")) ", " (words::count(sum("atlas_vault_attachments"), "other file", "other files"))
+                    ", " (words::bytes(sum("atlas_vault_text_bytes"))) " of text in " (words::count(sum("atlas_vault_segments"), "segment", "segments"))
+                } }
+            }
             tr { th scope="row" { "As of" } td {
                 a href=(links::commit(health.number("generation"))) { "commit " (health.number("generation")) }
                 @if health["sync"].is("stale") { " " span.status.gone { "Overdue" } " The host has not synced for long." }

@@ -105,7 +105,7 @@ impl World {
                 let time = self.atlas.limits.confirmation_time;
                 let vault = self.atlas.vault(None).unwrap();
                 let approval =
-                    Approval { vault: &vault.id, operation: name, args_hash, by: "a person", not_for: None, time };
+                    Approval { vault: &vault.id, operation: name, args_hash, by: "a person", caller: None, time };
                 let confirmation = Some(approve(&vault.mirror, &approval, Timestamp::UNIX_EPOCH).await.unwrap().token);
                 dispatch(&self.atlas, Call { confirmation, ..call }).await
             }

@@ -81,7 +81,8 @@ fn run(action: &str, args: Value) -> Value {
 
 #[tokio::test]
 async fn actions_are_listed_with_what_they_need() {
-    let listed = world().await.ok("list_quickadd_actions", json!({})).await;
+    let world = World { caller: caller(&["read:secret".to_owned()]), ..world().await };
+    let listed = world.ok("list_quickadd_actions", json!({})).await;
     let items: Vec<Value> = listed["items"]
         .as_array()
         .unwrap()

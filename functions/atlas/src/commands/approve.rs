@@ -77,7 +77,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let vault = Vault::new(location.vault.value.to_string(), location.published().await?, Acl::default());
     let by = author();
     let time = Duration::from_secs(arguments.ttl);
-    let approval = Approval { vault: &vault.id, operation, args_hash: &hash, by: &by, not_for: None, time };
+    let approval = Approval { vault: &vault.id, operation, args_hash: &hash, by: &by, caller: None, time };
     let approved = approve(&vault.mirror, &approval, Timestamp::now()).await;
     let approved = approved.map_err(|error| error.internal.clone().unwrap_or(error.message))?;
     if arguments.json {

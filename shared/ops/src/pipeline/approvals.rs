@@ -1,6 +1,6 @@
 //! Approvals: a call that may destroy a person's text waits until a person has seen what it would change.
 //!
-//! A [`Request`] contains the caller, the arguments, and each file before and after the call. The caller makes the same
+//! A [`Request`] contains the caller, the arguments, and each file before and after the call. Whoever may read all that the call reads and changes may decide. The caller makes the same
 //! call again: it passes, once, if a person approved a request for this very plan. If one of the files changed
 //! meanwhile, the plan differs, and a new request is made.
 //!
@@ -10,6 +10,7 @@
 //! approval, however many try at the same time. Who takes an approval back uses it up in the same way, so that no call can.
 
 mod request;
+mod sight;
 mod standing;
 
 use std::collections::BTreeSet;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::request::{FileVersion, PlannedFile, Request};
 pub(crate) use self::request::{MAX_TEXTS, PendingCall, shortened};
+pub(crate) use self::sight::Sight;
 pub(crate) use self::standing::{Standing, standing};
 use crate::error::{Code, Error, Reason};
 

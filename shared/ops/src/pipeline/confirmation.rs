@@ -5,17 +5,20 @@
 //! absent: only one can, so a token works once however many try at once. The second object names the call that used the
 //! token. So a keyed call whose answer was lost may be repeated while the token is valid; its commit happens once.
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use atlas_access::Caller;
+use atlas_access::{Acl, Caller};
 use atlas_mirror::{Hash, Id, Mirror};
+use atlas_vault::VaultPath;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use crate::error::{Code, Error, Reason};
-use crate::pipeline::approvals::{self, PendingCall, PlannedFile, Standing, Use};
+use crate::pipeline::approvals::{self, PendingCall, PlannedFile, Sight, Standing, Use};
 
 /// The longest time for which a token is valid.
 pub const LONGEST_TIME: Duration = Duration::from_secs(24 * 3600);
@@ -33,8 +36,9 @@ pub struct Approval<'a> {
     pub args_hash: &'a str,
     /// The person who approves.
     pub by: &'a str,
-    /// A caller who may not use the token, since they may not approve for themselves.
-    pub not_for: Option<&'a Caller>,
+    /// The caller who approves, if not a person at the host. They may not use the token, since they may not approve for themselves, and it is for
+    /// calls alone of which they may read all that is read and changed.
+    pub caller: Option<&'a Caller>,
     /// How long it is valid; [`LONGEST_TIME`] at most.
     pub time: Duration,
 }
@@ -60,12 +64,22 @@ struct StoredToken {
     not_for: Option<Approver>,
 }
 
-/// The person who gave a token, for comparison with the caller.
+/// The caller who gave a token, for comparison with the one who uses it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Approver {
     caller_id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     client: Option<String>,
+    /// What they may read; [`None`] for a trusted process, and in tokens of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sees: Option<Sight>,
+}
+
+impl Approver {
+    fn of(caller: &Caller) -> Self {
+        let sees = (!caller.is_trusted()).then(|| Sight::of(caller.scopes()));
+        Self { caller_id: caller.pseudonym(), client: caller.client().map(str::to_owned), sees }
+    }
 }
 
 /// Creates a token for one call in the vault of `mirror`.
@@ -82,9 +96,7 @@ pub async fn approve(mirror: &Mirror, approval: &Approval<'_>, now: Timestamp) -
         args_hash: approval.args_hash.to_owned(),
         expires,
         approved_by: approval.by.to_owned(),
-        not_for: approval
-            .not_for
-            .map(|caller| Approver { caller_id: caller.pseudonym(), client: caller.client().map(str::to_owned) }),
+        not_for: approval.caller.map(Approver::of),
     };
     mirror.create_state_if_absent(&name(&token), &given).await?;
     Ok(Approved { token, expires })
@@ -95,6 +107,7 @@ pub(crate) struct Confirmation<'a> {
     pub(crate) mirror: &'a Mirror,
     /// The vault's id.
     pub(crate) vault: &'a str,
+    pub(crate) acl: &'a Acl,
     pub(crate) caller: &'a Caller,
     pub(crate) operation: &'a str,
     pub(crate) args_hash: &'a str,
@@ -110,53 +123,80 @@ pub(crate) struct Confirmation<'a> {
     /// The hash of its idempotency key.
     pub(crate) key: Option<Hash>,
     pub(crate) now: Timestamp,
+    /// The paths that the call names or reads.
+    pub(crate) read: Mutex<BTreeSet<String>>,
+    pub(crate) progress: Progress,
+}
+
+/// How far a call is with its confirmation.
+#[derive(Default)]
+pub(crate) struct Progress {
+    /// Set when the token was found to be for the call: what its giver may read.
+    given: OnceCell<Option<Sight>>,
     /// Set when the token was used.
-    pub(crate) used: OnceCell<()>,
+    used: OnceCell<()>,
     /// A random identity of the call, if it has no key.
-    pub(crate) by: OnceCell<Id>,
+    by: OnceCell<Id>,
 }
 
 impl Confirmation<'_> {
+    /// Tells that the call reads `path`.
+    pub(crate) fn reads(&self, path: &VaultPath) {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner).insert(path.as_str().to_owned());
+    }
+
+    fn all_read(&self) -> Vec<String> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
     /// Uses the call's token, or the approval of this very plan. If this succeeds, the call may run once.
     pub(crate) async fn confirm(&self, files: &[PlannedFile]) -> Result<(), Error> {
         match self.token {
-            Some(token) => self.used.get_or_try_init(|| self.use_token(token)).await.copied(),
+            Some(token) => self.use_token(token, files).await,
             // For each attempt to commit, since its changes may differ.
             None => self.use_approval(files).await,
         }
     }
 
-    async fn use_token(&self, token: &str) -> Result<(), Error> {
-        match self.refused(token).await? {
-            None => Ok(()),
-            Some(why) => Err(self.bad_token(why)),
+    async fn use_token(&self, token: &str, files: &[PlannedFile]) -> Result<(), Error> {
+        let given = self.progress.given.get_or_try_init(|| self.given(token)).await?;
+        // For each attempt too, and before the token is used up.
+        if given.as_ref().is_some_and(|sees| !sees.has(self.acl, files, &self.all_read())) {
+            return Err(self.bad_token("of somebody who may not read all that the call reads and changes"));
         }
+        self.progress.used.get_or_try_init(|| self.use_up(token)).await.copied()
     }
 
-    /// Why the token is invalid, if it is.
-    async fn refused(&self, token: &str) -> Result<Option<&'static str>, Error> {
+    /// What the giver of the token may read, if that is known. Fails if the token is not for this call.
+    async fn given(&self, token: &str) -> Result<Option<Sight>, Error> {
         if token.parse::<Id>().is_err() {
-            return Ok(Some("unknown"));
+            return Err(self.bad_token("unknown"));
         }
-        let mirror = self.mirror;
-        mirror.check_writes_once().await?;
-        let name = name(token);
-        let Some(given) = mirror.get_state::<StoredToken>(&name).await? else { return Ok(Some("unknown")) };
+        self.mirror.check_writes_once().await?;
+        let Some(given) = self.mirror.get_state::<StoredToken>(&name(token)).await? else {
+            return Err(self.bad_token("unknown"));
+        };
         let is_for_it =
             given.vault == self.vault && given.operation == self.operation && given.args_hash == self.args_hash;
         if !is_for_it {
-            return Ok(Some("of another call"));
+            return Err(self.bad_token("of another call"));
         }
-        if given.not_for.is_some_and(|other| approvals::is_same(&other.caller_id, other.client.as_deref(), self.caller))
-        {
-            return Ok(Some("the caller's own"));
+        let is_own = |giver: &Approver| approvals::is_same(&giver.caller_id, giver.client.as_deref(), self.caller);
+        if given.not_for.as_ref().is_some_and(is_own) {
+            return Err(self.bad_token("the caller's own"));
         }
         if self.now >= given.expires {
-            return Ok(Some("expired"));
+            return Err(self.bad_token("expired"));
         }
+        Ok(given.not_for.and_then(|giver| giver.sees))
+    }
+
+    async fn use_up(&self, token: &str) -> Result<(), Error> {
         let own = self.own_use().await?;
-        let other = mirror.get_or_create_state(&format!("{name}.used"), &own).await?;
-        Ok(other.filter(|other| *other != own).map(|_| "used"))
+        match self.mirror.get_or_create_state(&format!("{}.used", name(token)), &own).await? {
+            Some(other) if other != own => Err(self.bad_token("used")),
+            _ => Ok(()),
+        }
     }
 
     /// The identity that uses a token or an approval. It is the same for all attempts of the call, since one that timed
@@ -164,14 +204,15 @@ impl Confirmation<'_> {
     async fn own_use(&self) -> Result<Use, Error> {
         let by = match self.key {
             Some(key) => key.to_string(),
-            None => self.by.get_or_try_init(|| async { Id::random() }).await?.to_string(),
+            None => self.progress.by.get_or_try_init(|| async { Id::random() }).await?.to_string(),
         };
         Ok(Use::by_call(by))
     }
 
     async fn use_approval(&self, files: &[PlannedFile]) -> Result<(), Error> {
         let &Self { vault, operation, args_hash, arguments, caller, session, now, .. } = self;
-        let asked = PendingCall { vault, operation, args_hash, arguments, caller, session, files, now };
+        let reads = self.all_read();
+        let asked = PendingCall { vault, operation, args_hash, arguments, caller, session, files, reads: &reads, now };
         let own = self.own_use().await?;
         Err(match approvals::standing(self.mirror, &asked, &own).await? {
             Standing::Passes => return Ok(()),

@@ -14,6 +14,8 @@
 //!
 //! The audit log gets every outcome, and so does the session that a call names.
 
+use std::collections::BTreeSet;
+
 use atlas_access::Caller;
 use atlas_access::throttle::Class;
 use atlas_access::visibility::Offer;
@@ -22,7 +24,6 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
-use tokio::sync::OnceCell;
 
 use crate::arguments::VAULT;
 use crate::atlas::{Atlas, Limits, Vault};
@@ -32,7 +33,7 @@ use crate::operation::{self, Answer, Context, Info, Scope};
 use crate::pipeline::aliases::{self, Alias};
 use crate::pipeline::approvals;
 use crate::pipeline::audit::Event;
-use crate::pipeline::confirmation::Confirmation;
+use crate::pipeline::confirmation::{Confirmation, Progress};
 use crate::pipeline::idempotency::{self, Keyed};
 use crate::pipeline::redact::redact_for;
 use crate::pipeline::response_limit::check;
@@ -177,6 +178,7 @@ async fn pass<'a>(
             let confirmation = args_hash.zip(shown.as_ref()).map(|(args_hash, arguments)| Confirmation {
                 mirror: &vault.mirror,
                 vault: &vault.id,
+                acl: vault.acl(),
                 caller: &caller,
                 operation: info.name,
                 args_hash,
@@ -187,8 +189,8 @@ async fn pass<'a>(
                 token: token.as_deref(),
                 key: context.key.map(|key| key.hash),
                 now: context.now,
-                used: OnceCell::new(),
-                by: OnceCell::new(),
+                read: touches.iter().map(|(_, path)| path.as_str().to_owned()).collect::<BTreeSet<_>>().into(),
+                progress: Progress::default(),
             });
             let context = Context { confirmation: confirmation.as_ref(), ..context };
             match prepared.run(&context).await {

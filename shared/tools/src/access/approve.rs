@@ -93,7 +93,7 @@ async fn give_token(context: &Context<'_>, operation: &str, args_hash: &str) -> 
         operation,
         args_hash,
         by: context.caller.name(),
-        not_for: Some(context.caller),
+        caller: Some(context.caller),
         time: context.limits.confirmation_time,
     };
     let approved = confirmation::approve(&context.vault.mirror, &approval, context.now).await?;

@@ -115,7 +115,7 @@ pub struct Output {
     approvals: Vec<Waiting>,
     /// The number of all calls that wait, on this page or not.
     waiting: usize,
-    /// The number of calls that are not listed, since they would change notes that the caller may not read.
+    /// The number of calls that are not listed, since they read or would change notes that the caller may not read.
     #[serde(skip_serializing_if = "is_zero")]
     hidden: usize,
     /// Whether there are more calls.

@@ -3,14 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use atlas_access::Access;
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::Context;
 use atlas_ops::pipeline::approvals::{self, FileVersion, PlannedFile, Record, Request, Status};
 use atlas_ops::pipeline::response_limit::{bytes_of, json_bytes};
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::writable::TRASH;
-use atlas_vault::VaultPath;
 
 use crate::changed_file::{Change, ChangedFile, ChangedLines, MAX_COMPARED, SharedRoom, diff, text};
 
@@ -55,15 +53,9 @@ pub(super) fn bytes_without_lines(record: &Record, path: Option<&str>) -> usize 
     AROUND_REQUEST + bytes_of(&request.arguments) + texts + files.sum::<usize>()
 }
 
-/// Whether the caller may read all files that would change.
+/// Whether the caller may read all that the call reads and changes.
 pub(super) fn may_see(context: &Context<'_>, request: &Request) -> bool {
-    let is_seen = |path: &str| {
-        path.starts_with(TRASH) || VaultPath::parse(path).is_ok_and(|path| context.check(Access::Read, &path).is_ok())
-    };
-    let more = request.more_paths.iter().map(String::as_str);
-    // Earlier versions stored no paths of more files.
-    let are_named = request.more_files == 0 || !request.more_paths.is_empty();
-    are_named && request.files.iter().flat_map(PlannedFile::paths).chain(more).all(is_seen)
+    request.is_seen_by(context.vault.acl(), context.caller.scopes())
 }
 
 /// The files of `request` before and after, or only the one listed at `path`; with `lines`, if wanted: each file may take an equal part of their room,
@@ -166,7 +158,7 @@ fn shown(file: &PlannedFile, there: &HashMap<&str, &Found>, lines: Option<(u64, 
     (file, bytes)
 }
 
-/// The request with this id, for a caller who may decide on it: it waits, and they may see all its changes.
+/// The request with this id, for a caller who may decide on it: it waits, and they may read all that it reads and changes.
 pub(super) async fn waiting(context: &Context<'_>, id: &str) -> Result<Record, Error> {
     let record = approvals::get(&context.vault.mirror, id).await?;
     let record = record.filter(|record| record.status(context.now) != Status::Expired);
@@ -174,6 +166,6 @@ pub(super) async fn waiting(context: &Context<'_>, id: &str) -> Result<Record, E
     if may_see(context, &record.request) {
         return Ok(record);
     }
-    let message = "you may not read every note that this call would change: let somebody who may decide";
+    let message = "you may not read every note that this call reads or would change: let somebody who may decide";
     Err(Error::new(Code::Forbidden, Reason::AclDenied, message).with("id", id))
 }

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Bookmark, FILE, Kind, read};
+use super::{Bookmark, FILE, Kind, check_change, read};
 
 /// Adds a bookmark.
 pub struct AddBookmark;
@@ -73,17 +73,14 @@ impl Operation for AddBookmark {
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
         Ok(match Target::of(arguments)? {
-            Target::File { path, .. } => vec![(Access::Read, path)],
-            Target::Folder(folder) if !folder.is_empty() => {
-                vec![(Access::Read, atlas_ops::arguments::path("target", &folder)?)]
-            }
-            Target::Folder(_) | Target::Text { .. } => Vec::new(),
+            Target::File { path, .. } | Target::Folder(path) => vec![(Access::Write, path)],
+            Target::Root | Target::Text { .. } => Vec::new(),
         })
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        context.check_writable()?;
         let target = Target::of(&arguments)?;
+        check_change(context, Access::Write, target.path())?;
         let is_there = |view: View| {
             let target = &target;
             async move { target.check(&Index::fetch(view, Want::default()).await?) }
@@ -123,8 +120,10 @@ impl Operation for AddBookmark {
 enum Target {
     /// A file, and the heading or block in it with its `#`.
     File { path: VaultPath, subpath: Option<String> },
-    /// A folder; empty for the root.
-    Folder(String),
+    /// A folder.
+    Folder(VaultPath),
+    /// The whole vault.
+    Root,
     /// The query of a search, or a URL: the name of its field, and the text.
     Text { field: &'static str, text: String },
 }
@@ -146,8 +145,8 @@ impl Target {
                 Self::File { path: file(path)?, subpath: Some(format!("#{subpath}")) }
             }
             Kind::Folder => match written.trim_matches('/') {
-                "" => Self::Folder(String::new()),
-                folder => Self::Folder(file(folder)?.as_str().to_owned()),
+                "" => Self::Root,
+                folder => Self::Folder(file(folder)?),
             },
             Kind::Search => Self::Text { field: "query", text: written.to_owned() },
             Kind::Url if written.contains(':') && !written.contains(char::is_whitespace) => {
@@ -158,12 +157,20 @@ impl Target {
         })
     }
 
+    /// The path of the file or folder.
+    const fn path(&self) -> Option<&VaultPath> {
+        match self {
+            Self::File { path, .. } | Self::Folder(path) => Some(path),
+            Self::Root | Self::Text { .. } => None,
+        }
+    }
+
     /// Fails if the file or folder does not exist.
     fn check(&self, index: &Index) -> Result<(), Error> {
         let is_there = match self {
             Self::File { path, .. } => index.find(path.as_str())?.is_some(),
-            Self::Folder(folder) => index.has_prefix(Root::of("target", folder)?.prefix())?,
-            Self::Text { .. } => true,
+            Self::Folder(folder) => index.has_prefix(Root::of("target", folder.as_str())?.prefix())?,
+            Self::Root | Self::Text { .. } => true,
         };
         match self {
             Self::File { path, .. } if !is_there => Err(notes::missing(path.as_str())),
@@ -179,8 +186,9 @@ impl Target {
     fn written(&self) -> String {
         match self {
             Self::File { path, subpath } => format!("{path}{}", subpath.as_deref().unwrap_or_default()),
-            Self::Folder(folder) if folder.is_empty() => "/".to_owned(),
-            Self::Folder(text) | Self::Text { text, .. } => text.clone(),
+            Self::Folder(folder) => folder.as_str().to_owned(),
+            Self::Root => "/".to_owned(),
+            Self::Text { text, .. } => text.clone(),
         }
     }
 
@@ -200,7 +208,7 @@ impl Target {
                 entry.insert("path".to_owned(), path.as_str().into());
                 subpath.iter().for_each(|subpath| drop(entry.insert("subpath".to_owned(), subpath.as_str().into())));
             }
-            Self::Folder(_) => drop(entry.insert("path".to_owned(), self.written().into())),
+            Self::Folder(_) | Self::Root => drop(entry.insert("path".to_owned(), self.written().into())),
             Self::Text { field, text } => drop(entry.insert((*field).to_owned(), text.as_str().into())),
         }
         title.iter().for_each(|title| drop(entry.insert("title".to_owned(), (*title).into())));

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Bookmark, FILE, Kind, is_shown, read};
+use super::{Bookmark, FILE, Kind, Sight, read};
 
 /// Lists the bookmarks of the vault.
 pub struct ListBookmarks;
@@ -75,9 +75,16 @@ impl Operation for ListBookmarks {
                     Some(text) => read(&text)?.into_found(),
                     None => Vec::new(),
                 };
-                all.retain(|bookmark| is_in(bookmark, group) && is_shown(context, bookmark));
-                let items = paging.of(&all).iter().cloned().map(listed).collect();
-                paging.page(context, generation, all.len(), items)
+                all.retain(|bookmark| is_in(bookmark, group));
+                let sight = Sight::of(context, view).await?;
+                let mut shown = Vec::with_capacity(all.len());
+                for bookmark in all {
+                    if sight.shows(&bookmark)? {
+                        shown.push(bookmark);
+                    }
+                }
+                let items = paging.of(&shown).iter().cloned().map(listed).collect();
+                paging.page(context, generation, shown.len(), items)
             }
         };
         paging.read(context, page).await

@@ -1,5 +1,6 @@
 //! `remove_bookmark`: removes a bookmark from Obsidian's.
 
+use atlas_access::Access;
 use atlas_ops::arguments::Text;
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
@@ -10,7 +11,7 @@ use atlas_vault::VaultPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FILE, is_shown, read};
+use super::{Bookmark, FILE, Sight, check_change, read};
 
 /// Removes a bookmark.
 pub struct RemoveBookmark;
@@ -55,10 +56,15 @@ impl Operation for RemoveBookmark {
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         context.check_writable()?;
         let id = arguments.id.as_str().to_owned();
-        let found = context.read(|view: View| async move { text(&view, FILE).await }).await?;
-        if found.value.is_none() {
-            return Ok(Answer { value: Output { id, removed: false }, generation: found.generation });
+        if context.caller.scopes().folders().is_some() {
+            context.check_settings(Access::Write, FILE)?;
         }
+        let look = |view: View| async move {
+            let is_there = text(&view, FILE).await?.is_some();
+            Ok(if is_there { Some(Sight::of(context, view).await?) } else { None })
+        };
+        let Answer { value: sight, generation } = context.read(look).await?;
+        let Some(sight) = sight else { return Ok(Answer { value: Output { id, removed: false }, generation }) };
         let file = VaultPath::parse(FILE).map_err(|error| unusable(FILE, &error.to_string()))?;
         let remove = |before: Option<&str>| {
             let before = before.unwrap_or_default();
@@ -66,13 +72,23 @@ impl Operation for RemoveBookmark {
                 return Ok((before.to_owned(), false));
             }
             let document = read(before)?;
-            let named = document.found.iter().find(|(bookmark, _)| bookmark.id == id && is_shown(context, bookmark));
-            Ok(match named.map(|(_, place)| *place) {
-                Some(place) => (document.without(place), true),
-                None => (before.to_owned(), false),
-            })
+            let named = document.found.iter().find(|(bookmark, _)| bookmark.id == id);
+            let Some((bookmark, place)) = named else { return Ok((before.to_owned(), false)) };
+            if !sight.shows(bookmark)? {
+                return Ok((before.to_owned(), false));
+            }
+            check_removal(context, bookmark)?;
+            let place = *place;
+            Ok((document.without(place), true))
         };
         let Answer { value: edited, generation } = editing::edit_or_create(context, &Self::INFO, &file, remove).await?;
         Ok(Answer { value: Output { id, removed: edited.told }, generation })
     }
+}
+
+/// Fails if the caller may not remove this bookmark, which takes the right to change and to delete.
+fn check_removal(context: &Context<'_>, bookmark: &Bookmark) -> Result<(), Error> {
+    let path = bookmark.path.as_deref().and_then(|path| VaultPath::parse(path).ok());
+    check_change(context, Access::Write, path.as_ref())?;
+    check_change(context, Access::Delete, path.as_ref())
 }

@@ -6,7 +6,7 @@ use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::read::index::{DocumentRef, Index, Want};
 use atlas_ops::read::paging::{Limit, Page, Paging};
 use atlas_ops::read::view::View;
-use atlas_vault::conflict::{self, MARK, original_of};
+use atlas_vault::conflict::{self, MARK, Original, original_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +60,11 @@ impl Operation for ListConflicts {
                 let index = Index::fetch(view, Want { names: true, ..Want::default() }).await?;
                 let copies = copies(&index)?;
                 let item = |path: &String| {
-                    let original = original_of(path).unwrap_or_default();
+                    let Some(named) = original_of(path) else { return Err(super::not_a_copy(path)) };
+                    let original = match (super::among(&index, &named)?, named) {
+                        (Ok(original), _) | (Err(_), Original::At(original)) => original,
+                        (Err(_), Original::Shortened(shortened)) => shortened.as_written(),
+                    };
                     let found = index.find(&original)?.filter(|document| index.shows(*document));
                     let by = conflict::author_of(path).map(str::to_owned);
                     Ok(ListedConflict { path: path.clone(), original, has_original: found.is_some(), by })
@@ -83,7 +87,7 @@ fn copies(index: &Index) -> Result<Vec<String>, Error> {
                 continue;
             }
             let path = index.path(document)?;
-            if original_of(&path).is_some() && !atlas_access::acl::is_closed_path(&path) {
+            if conflict::is_copy(&path) && !atlas_access::acl::is_closed_path(&path) {
                 copies.push(path);
             }
         }

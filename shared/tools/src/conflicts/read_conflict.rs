@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{common_base, original};
+use super::{certain, common_base, original};
 use crate::changed_file::{MAX_COMPARED, text};
 
 /// Compares a file with its conflict copy.
@@ -133,12 +133,14 @@ impl Operation for ReadConflict {
 
     fn accesses(arguments: &Arguments) -> Result<Vec<PathAccess>, Error> {
         let copy: VaultPath = arguments.path.clone().into();
-        Ok(vec![(Access::Read, original(&copy)?), (Access::Read, copy)])
+        let original = certain(&copy)?;
+        Ok(original.into_iter().chain([copy]).map(|path| (Access::Read, path)).collect())
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let copy: VaultPath = arguments.path.clone().into();
-        let (copy, original) = (copy.as_str(), &original(&copy)?);
+        let (original, copy) = (&original(context, &copy).await?, copy.as_str());
+        context.check(Access::Read, original)?;
         context.read(|view| read(context, view, copy, original.as_str())).await
     }
 }

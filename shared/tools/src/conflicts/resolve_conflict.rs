@@ -9,7 +9,7 @@ use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::batch::{Batch, NewDocument};
-use atlas_ops::write::commit;
+use atlas_ops::write::commit::{self, CommitResult};
 use atlas_ops::write::precondition::Condition;
 use atlas_ops::write::writable::{self, MAX_NOTE_BYTES};
 use atlas_vault::VaultPath;
@@ -18,7 +18,7 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::original;
+use super::{certain, original};
 
 /// Keeps one version, both, or a merge.
 pub struct ResolveConflict;
@@ -66,10 +66,10 @@ impl Kept {
     }
 
     /// What was done, for a person.
-    const fn told(self) -> &'static str {
+    const fn told(self, had_mine: bool) -> &'static str {
         match self {
             Self::Merged => "kept the merged text; the other version is in the trash",
-            kept => kept.files().told(),
+            kept => kept.files().told(had_mine),
         }
     }
 }
@@ -104,16 +104,17 @@ impl Operation for ResolveConflict {
 
     fn accesses(arguments: &Arguments) -> Result<Vec<PathAccess>, Error> {
         let copy: VaultPath = arguments.path.clone().into();
-        let original = original(&copy)?;
-        let thrown = matches!(arguments.keep, Kept::Theirs).then(|| (Access::Delete, original.clone()));
-        let both = [(Access::Write, original), (Access::Delete, copy)];
-        Ok(both.into_iter().chain(thrown).collect())
+        let of_original = certain(&copy)?.map(|original| accesses(arguments.keep, &original));
+        Ok(of_original.into_iter().flatten().chain([(Access::Delete, copy)]).collect())
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let copy: VaultPath = arguments.path.clone().into();
-        let original = original(&copy)?;
+        let original = original(context, &copy).await?;
         let keep = arguments.keep;
+        for (access, path) in accesses(keep, &original) {
+            context.check(access, &path)?;
+        }
         let content = match (keep, arguments.content.0) {
             (Kept::Merged, Some(content)) if content.len() <= MAX_NOTE_BYTES => Some(Bytes::from(content)),
             (Kept::Merged, _) => return Err(invalid("content: merged needs the whole text")),
@@ -124,11 +125,21 @@ impl Operation for ResolveConflict {
         let change = Resolution { context, original, copy, keep, content, condition };
         let message = arguments.message.as_ref().map(Message::as_str);
         let done = commit::commit(context, &Self::INFO, message, &change).await?;
+        let had_mine = match &done {
+            CommitResult::Committed(outcome, _) | CommitResult::Unchanged(outcome, _) => outcome.told,
+            CommitResult::Replayed(..) => true,
+        };
         let (other, generation) = done.kept();
         let original = change.original.as_str().to_owned();
-        let value = Output { original, other, done: keep.told(), generation };
+        let value = Output { original, other, done: keep.told(had_mine), generation };
         Ok(Answer { value, generation: Some(generation) })
     }
+}
+
+/// What the caller must be allowed to do with the file.
+fn accesses(keep: Kept, original: &VaultPath) -> Vec<PathAccess> {
+    let thrown = (keep == Kept::Theirs).then(|| (Access::Delete, original.clone()));
+    [(Access::Write, original.clone())].into_iter().chain(thrown).collect()
 }
 
 fn invalid(message: &str) -> Error {
@@ -148,12 +159,18 @@ impl Resolution<'_> {
     /// A free path for the copy: the file's, or a numbered one beside it.
     async fn free_path(&self, head: &Snapshot) -> Result<VaultPath, Error> {
         let folder = self.original.folder().map(|folder| format!("{folder}/")).unwrap_or_default();
+        let mut denied = None;
         for name in conflict::free_names(self.original.file_name()) {
             let Ok(path) = VaultPath::parse(&format!("{folder}{name}")) else { break };
-            if notes::find(head, path.as_str(), |_| false).await?.is_none() {
-                self.context.check(Access::Write, &path)?;
+            // First: whether a path that the caller may not write is taken is not told.
+            if let Err(error) = self.context.check(Access::Write, &path) {
+                denied.get_or_insert(error);
+            } else if notes::find(head, path.as_str(), |_| false).await?.is_none() {
                 return Ok(path);
             }
+        }
+        if let Some(denied) = denied {
+            return Err(denied);
         }
         let message = format!("{} and the names beside it are taken", self.original);
         Err(Error::new(Code::Conflict, Reason::NameTaken, message).with("path", self.original.as_str()))
@@ -162,7 +179,8 @@ impl Resolution<'_> {
 
 impl ChangeSet for Resolution<'_> {
     type Error = Error;
-    type Outcome = commit::Outcome<Option<String>>;
+    /// Told is whether there was a file beside the copy.
+    type Outcome = commit::Outcome<Option<String>, bool>;
 
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
         let head = writable::published(head)?;
@@ -203,6 +221,6 @@ impl ChangeSet for Resolution<'_> {
                 batch.put(merged, mine.as_ref());
             }
         }
-        Ok(Attempt::changes(batch.derived().await?, other.into()))
+        Ok(Attempt::changes(batch.derived().await?, commit::Outcome { kept: other, told: mine.is_some() }))
     }
 }

@@ -24,10 +24,10 @@ pub(crate) struct Commit {
     author: String,
     /// By which operation.
     operation: String,
-    /// The author's message; absent if the commit also changed files that the caller may not read.
+    /// The author's message; absent if the commit also changed files that the caller may not read, or it may name such.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
-    /// The session that the author named; absent where `message` would be.
+    /// The session that the author named; absent if the commit also changed files that the caller may not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
     /// The number of new files that the caller may read.
@@ -49,6 +49,31 @@ const LISTED: usize = 10;
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 pub(crate) const fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+/// Operations that may make a message themselves, of paths that may be hidden from whoever sees the changed file.
+const MAKE_MESSAGES: [&str; 6] = ["copy_note", "move_note", "move_attachment", "relink_moved", "rewrite_link", "sync"];
+
+/// What a caller may know of a commit that changed a file which they may read, besides the file.
+#[derive(Default)]
+pub(crate) struct Told<'a> {
+    pub(crate) message: Option<&'a str>,
+    pub(crate) session: Option<&'a str>,
+}
+
+impl<'a> Told<'a> {
+    /// For a caller who sees everything, or a part.
+    pub(crate) fn of(manifest: &'a Manifest, sees_all: bool) -> Self {
+        // A message about several files may name a hidden one.
+        if !sees_all && manifest.changes.sum() != 1 {
+            return Self::default();
+        }
+        let is_given = !MAKE_MESSAGES.contains(&manifest.operation.as_str());
+        Self {
+            message: manifest.message.as_deref().filter(|_| sees_all || is_given),
+            session: manifest.session.as_deref(),
+        }
+    }
 }
 
 /// The files that a commit changed.
@@ -127,8 +152,7 @@ async fn count_of(before: Option<&Snapshot>, after: &Snapshot, paths: &[String])
 
 impl Commit {
     pub(crate) fn of(manifest: &Manifest, changed: &Changed) -> Self {
-        // A message about several files may name a hidden one.
-        let is_told = changed.is_whole || manifest.changes.sum() == 1;
+        let told = Told::of(manifest, changed.is_whole);
         let [added, changed_files, removed] = changed.counts;
         let more = changed.paths.len().saturating_sub(LISTED) as u64;
         Self {
@@ -136,8 +160,8 @@ impl Commit {
             time: manifest.time,
             author: manifest.author.clone(),
             operation: manifest.operation.clone(),
-            message: manifest.message.clone().filter(|_| is_told),
-            session: manifest.session.clone().filter(|_| is_told),
+            message: told.message.map(str::to_owned),
+            session: told.session.map(str::to_owned),
             added,
             changed: changed_files,
             removed,

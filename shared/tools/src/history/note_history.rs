@@ -84,10 +84,10 @@ pub struct Version {
     /// The operation; absent where `author` is.
     #[serde(skip_serializing_if = "Option::is_none")]
     operation: Option<String>,
-    /// The author's message; absent if the commit also changed notes that the caller may not read.
+    /// The author's message; absent if the commit also changed notes that the caller may not read, or it may name such.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
-    /// The session that the author named; absent where `message` would be.
+    /// The session that the author named; absent if the commit also changed notes that the caller may not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
 }
@@ -114,7 +114,6 @@ impl Operation for NoteHistory {
         let mut path = asked.to_owned();
         let limit = arguments.limit.get();
         let newest = context.read(|view| async move { Ok(view) }).await?;
-        // A message about several notes may name a hidden one.
         let is_whole = newest.value.is_whole();
         let mut snapshot = match *arguments.before {
             None => newest.value.snapshot().clone(),
@@ -135,11 +134,10 @@ impl Operation for NoteHistory {
             };
             // The generation that wrote a version identifies its author; history may be shorter, though the note
             // exists.
-            let writer = context.vault.mirror.at(found.generation).await?;
+            let writer = context.vault.mirror.at_if_readable(found.generation).await?;
             let manifest = writer.as_ref().map(|writer| writer.manifest());
             let modified = Timestamp::from_millisecond(found.record.modified_ms).unwrap_or_default();
-            let is_told = |changes: u64| is_whole || changes == 1;
-            let told = manifest.filter(|manifest| is_told(manifest.changes.sum()));
+            let told = manifest.map(|manifest| commit::Told::of(manifest, is_whole)).unwrap_or_default();
             versions.push(Version {
                 generation: if writer.is_some() { found.generation } else { snapshot.generation() },
                 path: Some(path.clone()).filter(|path| path != asked),
@@ -148,8 +146,8 @@ impl Operation for NoteHistory {
                 time: manifest.map_or(modified, |manifest| manifest.time),
                 author: manifest.map(|manifest| manifest.author.clone()),
                 operation: manifest.map(|manifest| manifest.operation.clone()),
-                message: told.and_then(|manifest| manifest.message.clone()),
-                session: told.and_then(|manifest| manifest.session.clone()),
+                message: told.message.map(str::to_owned),
+                session: told.session.map(str::to_owned),
             });
             let Some(writer) = writer else { break };
             let older = match found.replaces {
@@ -222,7 +220,9 @@ async fn moved_from(
     if changes.removed == 0 || changes.sum() > MAX_CHANGES {
         return Ok(None);
     }
-    let Some(before) = context.vault.mirror.at(after.generation().saturating_sub(1)).await? else { return Ok(None) };
+    let Some(before) = context.vault.mirror.at_if_readable(after.generation().saturating_sub(1)).await? else {
+        return Ok(None);
+    };
     let changed = commit::changed(context, Some(&before), after, false, MAX_CHANGES).await?;
     let paths: Vec<&str> = changed.paths.iter().map(String::as_str).collect();
     let from = renames::moved(&before, after, &paths).await?.from.get(path).map(|from| (*from).to_owned());

@@ -168,7 +168,9 @@ impl ChangeSet for Following<'_> {
 
     async fn derive(&self, head: Option<&Arc<Snapshot>>) -> Result<Attempt<Self::Outcome>, Error> {
         let Followed { batch, links, notes, left } = self.0.follow(writable::published(head)?).await?;
-        let left = left.into_iter().map(|error| error.message).take(MAX_REASONS).collect();
+        let more = left.len().saturating_sub(MAX_REASONS);
+        let mut left: Vec<String> = left.into_iter().map(|error| error.message).take(MAX_REASONS).collect();
+        left.extend((more > 0).then(|| format!("and {more} more")));
         let output = Output { moved: self.0.ways.len(), links, notes: notes.len(), left };
         if batch.is_empty() {
             return Ok(Attempt::nothing(output.into()));

@@ -172,6 +172,8 @@ impl Rewriting<'_> {
         let all = Index::fetch(view(), Want { names: true, ..Want::default() }).await?;
         let files = links::files_named(&all, &names(self.from).chain(names(self.to)).collect())?;
         let [meant, new] = [self.from, self.to].map(|target| resolve(target, &base, &files));
+        // The notes would tell where these are.
+        [meant, new].into_iter().flatten().for_each(|path| self.context.reads(path));
         let written = || {
             let target = self.from.trim_start_matches(['.', '/']);
             let parsed =
@@ -182,7 +184,7 @@ impl Rewriting<'_> {
         let named = meant.cloned().map_or_else(written, Ok)?;
         let naming = Naming::of([&named], head.segments().len());
         let probes = naming.probes();
-        let index = Index::fetch(view(), Want { probes: &probes, ..Want::default() }).await?;
+        let index = Index::fetch(view(), naming.want(&probes)).await?;
         let mut allowed = naming.allowed(&index)?;
         allowed.retain(|_, path| self.root.holds(path.as_str()));
         let retarget = Retarget { from: self.from, meant, to: self.to, new, files: &files };

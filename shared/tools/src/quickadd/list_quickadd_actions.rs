@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
-use super::{ActionType, Settings};
+use super::{ActionType, Settings, not_there};
 
 /// Lists QuickAdd's actions.
 pub struct ListQuickaddActions;
@@ -67,6 +67,10 @@ impl Operation for ListQuickaddActions {
 
     async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
         let list = |view: View| async move {
+            // Their names may tell of hidden notes.
+            if !view.is_whole() {
+                return Err(not_there());
+            }
             let settings = Settings::read(context, &view).await?;
             Ok(Output { items: settings.choices.iter().map(|choice| item(choice, &settings)).collect() })
         };

@@ -133,12 +133,18 @@ impl Run<'_> {
             (Some(folder), true) if is_free || folders.folders.iter().any(|one| same_folder(one, folder)) => {
                 Ok(folder.to_owned())
             }
+            (Some(_), true) if !self.view.is_whole() => {
+                Err(invalid_input("folder", "this action does not write there: ask the person for one of its folders"))
+            }
             (Some(_), true) => Err(invalid_input("folder", &format!("this action writes to {:?}", folders.folders))),
             (Some(_), false) => Err(invalid_input("folder", "this action lets nobody choose the folder")),
             (None, true) => match folders.folders.as_slice() {
                 [only] if !is_free || folders.choose_from_subfolders => Ok(only.clone()),
                 _ if is_free => Err(invalid_input("folder", "name the folder of the note: here the person chooses it")),
                 [] => Ok(String::new()),
+                _ if !self.view.is_whole() => {
+                    Err(invalid_input("folder", "name the folder of the note: ask the person for those of the action"))
+                }
                 several => Err(invalid_input("folder", &format!("name one of {several:?}: here the person chooses"))),
             },
             (None, false) => {
@@ -163,7 +169,9 @@ impl Run<'_> {
         };
         let mut tried = path.clone();
         for number in 1..=MAX_NAMES as u32 {
-            if notes::find(self.view.snapshot(), tried.as_str(), |_| false).await?.is_none() {
+            // One that the caller may not write is refused later, whether it is there or not.
+            let is_denied = self.context.check(Access::Write, &tried).is_err();
+            if is_denied || notes::find(self.view.snapshot(), tried.as_str(), |_| false).await?.is_none() {
                 return Ok(tried);
             }
             tried = note_path("", &format!("{name}{}", first + number))?;
@@ -228,6 +236,7 @@ impl Run<'_> {
         };
         // One that the caller may not read is as if it were not there.
         self.context.check(Access::Read, &path).map_err(|_| missing())?;
+        self.context.reads(&path);
         periodic::text(self.view, &path).await?.ok_or_else(missing)
     }
 

@@ -89,7 +89,7 @@ impl Operation for TriggerQuickadd {
             let (action_name, args, folder) = (&action_name, &args, folder.as_ref());
             async move {
                 let settings = Settings::read(context, &view).await?;
-                let choice = find(&settings.choices, action_name.as_str())?;
+                let choice = find(&settings.choices, action_name.as_str(), view.is_whole())?;
                 let folder = folder.map(Text::as_str);
                 let Settings { globals, locale, .. } = &settings;
                 let run = Run { context, view: &view, now, locale: *locale, given: args, globals, folder, seed };
@@ -118,9 +118,12 @@ impl Operation for TriggerQuickadd {
     }
 }
 
-/// The only action with this name or id.
-fn find<'a>(choices: &'a [Choice], name: &str) -> Result<&'a Choice, Error> {
-    let wrong = |message: String| Err(invalid_input("action_name", &message));
+/// The only action with this name or id. An error names others to a caller who sees everything.
+fn find<'a>(choices: &'a [Choice], name: &str, sees_all: bool) -> Result<&'a Choice, Error> {
+    let wrong = |message: String| {
+        let hidden = format!("there is no single action {name:?} that runs: ask the person for its name or id");
+        Err(invalid_input("action_name", if sees_all { &message } else { &hidden }))
+    };
     let found: Vec<&Choice> = choices.iter().filter(|choice| choice.name == name || choice.id == name).collect();
     match found.as_slice() {
         [Choice { action: Action::Multi(names), .. }] => {

@@ -54,7 +54,11 @@ impl Operation for ListWorkspaces {
     type Output = Output;
 
     async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
-        let list = |view: View| async move { Ok(workspaces(&document(&view, FILE).await?.unwrap_or_default())) };
+        let list = |view: View| async move {
+            // Their names may tell of hidden notes.
+            let document = if view.is_whole() { document(&view, FILE).await? } else { None };
+            Ok(workspaces(&document.unwrap_or_default()))
+        };
         context.read(list).await
     }
 }

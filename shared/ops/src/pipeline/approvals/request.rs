@@ -87,6 +87,9 @@ pub struct Request {
     /// Their paths, which a caller has to be allowed to read before deciding.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub more_paths: Vec<String>,
+    /// The other paths that the call names or reads, for the same. Requests of older versions lack them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<String>,
     /// A hash that identifies the plan.
     pub(super) plan: Hash,
     /// A hash that identifies the call. Requests of older versions lack it.
@@ -104,6 +107,8 @@ pub(crate) struct PendingCall<'a> {
     pub(crate) caller: &'a Caller,
     pub(crate) session: Option<&'a str>,
     pub(crate) files: &'a [PlannedFile],
+    /// The paths that the call names or reads.
+    pub(crate) reads: &'a [String],
     pub(crate) now: Timestamp,
 }
 
@@ -158,6 +163,7 @@ impl PendingCall<'_> {
             files: self.files.iter().take(MAX_FILES).cloned().collect(),
             more_files: self.files.len().saturating_sub(MAX_FILES),
             more_paths: self.files.iter().skip(MAX_FILES).flat_map(PlannedFile::paths).map(str::to_owned).collect(),
+            reads: self.reads.to_vec(),
             plan,
             call: Some(self.call()),
         }

@@ -70,6 +70,7 @@ async fn try_ask(mirror: &Mirror, args_hash: &str, text: &str) -> Result<Standin
         caller: &caller,
         session: None,
         files: &files,
+        reads: &[],
         now,
     };
     standing(mirror, &asked, &Use::by_call(format!("a call {args_hash}"))).await
