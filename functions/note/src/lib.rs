@@ -4,7 +4,7 @@
 
 mod representation;
 
-use atlas_ops::{Entry, Error, Reason};
+use atlas_ops::{Entry, Error, Operation as _, Reason};
 use atlas_tools::Listed;
 use atlas_tools::access::approve::Approve;
 use atlas_tools::access::inspect_acl::InspectAcl;
@@ -19,7 +19,7 @@ use atlas_tools::notes::move_note::MoveNote;
 use atlas_tools::notes::read_note::ReadNote;
 use atlas_tools::notes::upsert_note::UpsertNote;
 use atlas_tools::notes::write_note::WriteNote;
-use atlas_web::openapi::{ParameterPlace, Route, RouteParameter};
+use atlas_web::openapi::{JSON, MARKDOWN, ParameterPlace, Route, RouteAnswer, RouteParameter};
 use atlas_web::routes::call;
 use atlas_web::state::Offer;
 use atlas_web::{Door, Routes, request, response};
@@ -36,72 +36,42 @@ const PATH: RouteParameter = RouteParameter {
     description: "The note's path; slashes need no encoding.",
 };
 
-const LIST: Route = Route::get("/notes", atlas_tools::entry::<ListNotes>()).with(&[
-    RouteParameter { name: "root", place: ParameterPlace::Query, description: "The folder to list." },
-    RouteParameter { name: "prefix", place: ParameterPlace::Query, description: "Only paths that begin so." },
-    RouteParameter {
-        name: "recursive",
-        place: ParameterPlace::Query,
-        description: "`false`: not what is in folders of the folder.",
-    },
-    RouteParameter { name: "include_folders", place: ParameterPlace::Query, description: "`true`: folders too." },
-    RouteParameter {
-        name: "extensions",
-        place: ParameterPlace::Query,
-        description: "Those of the files to list, comma-separated; `.md` if not given.",
-    },
-    RouteParameter { name: "limit", place: ParameterPlace::Query, description: "Most items to return, up to 1000." },
-    RouteParameter { name: "cursor", place: ParameterPlace::Query, description: "The cursor of the page before." },
-]);
-const READ: Route = Route::get("/notes/{path}", atlas_tools::entry::<ReadNote>()).with(&[
-    PATH,
-    RouteParameter {
-        name: "offset",
-        place: ParameterPlace::Query,
-        description: "The byte to begin at, for notes that come in pages.",
-    },
-    RouteParameter {
-        name: "generation",
-        place: ParameterPlace::Query,
-        description: "The generation of the note to read.",
-    },
-    RouteParameter { name: "include_content", place: ParameterPlace::Query, description: "`false`: without its text." },
-    RouteParameter {
-        name: "include_frontmatter",
-        place: ParameterPlace::Query,
-        description: "`false`: without its properties.",
-    },
-    RouteParameter {
-        name: "include_stats",
-        place: ParameterPlace::Query,
-        description: "`true`: with its size and time.",
-    },
-    RouteParameter {
-        name: "render_queries",
-        place: ParameterPlace::Query,
-        description: "`true`: with the results of its queries, as `rendered`.",
-    },
+const LIST: Route = Route::get("/notes", atlas_tools::entry::<ListNotes>());
+const READ: Route = Route::get("/notes/{path}", atlas_tools::entry::<ReadNote>()).with(&[PATH]).answering(&[
+    RouteAnswer { media_types: &[JSON, MARKDOWN], ..RouteAnswer::OK },
+    RouteAnswer { status: 304, description: "The caller has it: `If-None-Match` names its ETag.", media_types: &[] },
 ]);
 
-const WRITE: Route = Route::put("/notes/{path}", atlas_tools::entry::<WriteNote>()).with(&[
-    PATH,
-    RouteParameter {
-        name: "If-Match",
-        place: ParameterPlace::Header,
-        description: "The ETag of the version to replace, or `*`.",
-    },
-    RouteParameter {
-        name: "If-None-Match",
-        place: ParameterPlace::Header,
-        description: "`*`: only if there is no note.",
-    },
-]);
+/// The answers of routes that may create a note.
+const CREATES: [RouteAnswer; 2] = [RouteAnswer::OK, RouteAnswer::CREATED];
+/// The bodies of routes that take a whole note.
+const NOTE: [&str; 2] = [JSON, MARKDOWN];
+/// The operations of those routes.
+const TAKE_NOTES: [&str; 2] = [WriteNote::INFO.name, UpsertNote::INFO.name];
+
+const WRITE: Route = Route::put("/notes/{path}", atlas_tools::entry::<WriteNote>())
+    .with(&[
+        PATH,
+        RouteParameter {
+            name: "If-Match",
+            place: ParameterPlace::Header,
+            description: "The ETag of the version to replace, or `*`.",
+        },
+        RouteParameter {
+            name: "If-None-Match",
+            place: ParameterPlace::Header,
+            description: "`*`: only if there is no note.",
+        },
+    ])
+    .answering(&CREATES)
+    .taking(&NOTE);
 
 const EDIT: Route = Route::patch("/notes/{path}", atlas_tools::entry::<EditNote>()).with(&[
     PATH,
     RouteParameter { name: "If-Match", place: ParameterPlace::Header, description: "The ETag of the version to edit." },
 ]);
-const UPSERT: Route = Route::post("/notes/{path}", atlas_tools::entry::<UpsertNote>()).with(&[PATH]);
+const UPSERT: Route =
+    Route::post("/notes/{path}", atlas_tools::entry::<UpsertNote>()).with(&[PATH]).answering(&CREATES).taking(&NOTE);
 const DELETE: Route = Route::delete("/notes/{path}", atlas_tools::entry::<DeleteNote>()).with(&[
     PATH,
     RouteParameter {
@@ -109,27 +79,23 @@ const DELETE: Route = Route::delete("/notes/{path}", atlas_tools::entry::<Delete
         place: ParameterPlace::Header,
         description: "The ETag of the version to delete.",
     },
-    RouteParameter { name: "hard", place: ParameterPlace::Query, description: "`true`: keep nothing in the trash." },
-    RouteParameter { name: "message", place: ParameterPlace::Query, description: "Why, for the log." },
 ]);
 const MOVE: Route = Route::post("/move/{from}", atlas_tools::entry::<MoveNote>()).with(&[
     RouteParameter { name: "from", ..PATH },
     RouteParameter { name: "If-Match", place: ParameterPlace::Header, description: "The ETag of the version to move." },
 ]);
-const HISTORY: Route = Route::get("/history/{path}", atlas_tools::entry::<NoteHistory>()).with(&[
-    PATH,
-    RouteParameter { name: "limit", place: ParameterPlace::Query, description: "Most versions to return, up to 50." },
-    RouteParameter { name: "before", place: ParameterPlace::Query, description: "The `before` of the page before." },
-]);
+const HISTORY: Route = Route::get("/history/{path}", atlas_tools::entry::<NoteHistory>()).with(&[PATH]);
 
-const RESTORE: Route = Route::post("/restore/{path}", atlas_tools::entry::<RestoreNote>()).with(&[
-    PATH,
-    RouteParameter {
-        name: "If-Match",
-        place: ParameterPlace::Header,
-        description: "The ETag of the version to replace, or `*`.",
-    },
-]);
+const RESTORE: Route = Route::post("/restore/{path}", atlas_tools::entry::<RestoreNote>())
+    .with(&[
+        PATH,
+        RouteParameter {
+            name: "If-Match",
+            place: ParameterPlace::Header,
+            description: "The ETag of the version to replace, or `*`.",
+        },
+    ])
+    .answering(&CREATES);
 
 /// The function's routes.
 #[must_use]
@@ -233,10 +199,19 @@ async fn write(
         let mut arguments = parameters?;
         // A page on another site can make a browser post to any address, but not with a JSON body.
         if let Some(name) = arguments.keys().find(|name| !["path", "from"].contains(&name.as_str())) {
-            return Err(Error::bad_request(Reason::ValidationError, format!("{name}: give it in the body")));
+            let is_argument = operation.arguments_schema()["properties"].get(name).is_some();
+            let remedy =
+                if is_argument { "give it in the body" } else { "this route has no such argument; leave it out" };
+            return Err(
+                Error::bad_request(Reason::ValidationError, format!("{name}: {remedy}")).with("field", name.as_str())
+            );
         }
         add_preconditions(&mut arguments, &door.headers)?;
-        if let Value::Object(body) = request::note(&door.headers, body).await? {
+        let body = match TAKE_NOTES.contains(&operation.info.name) {
+            true => request::note(&door.headers, body).await?,
+            false => request::json(&door.headers, body).await?,
+        };
+        if let Value::Object(body) = body {
             for (name, value) in body {
                 add(&mut arguments, &name, value)?;
             }

@@ -4,7 +4,7 @@ use atlas_ops::{Answer, Error, Reason};
 use atlas_tools::queries::lines::{Format, lines};
 use atlas_tools::queries::query_notes::QueryNotes;
 use atlas_tools::search::Search;
-use atlas_web::openapi::{ParameterPlace, Route, RouteParameter};
+use atlas_web::openapi::{JSON, MARKDOWN, ParameterPlace, Route, RouteAnswer, RouteParameter};
 use atlas_web::routes::call;
 use atlas_web::{Door, Routes, request, response};
 use axum::body::Body;
@@ -19,31 +19,17 @@ const NEXT_CURSOR: &str = "x-atlas-next-cursor";
 /// The response header with the number of warnings, which lines of text have no place for.
 const WARNINGS: &str = "x-atlas-warnings";
 
-const TABLES: Route = Route::get("/tables", atlas_tools::entry::<QueryNotes>()).with(&[
-    RouteParameter {
-        name: "query",
-        place: ParameterPlace::Query,
-        description: "A Dataview query, or with `language=base` a base document.",
-    },
-    RouteParameter { name: "language", place: ParameterPlace::Query, description: "`dql` or `base`." },
-    RouteParameter { name: "view", place: ParameterPlace::Query, description: "The view of the base." },
-    RouteParameter {
-        name: "this",
-        place: ParameterPlace::Query,
-        description: "The note that the query means by `this`.",
-    },
-    RouteParameter { name: "limit", place: ParameterPlace::Query, description: "Most rows to return, up to 1000." },
-    RouteParameter {
-        name: "cursor",
-        place: ParameterPlace::Query,
-        description: "What the header `x-atlas-next-cursor` of the page before says.",
-    },
-    RouteParameter {
+const TABLES: Route = Route::get("/tables", atlas_tools::entry::<QueryNotes>())
+    .with(&[RouteParameter {
         name: "format",
         place: ParameterPlace::Query,
         description: "`csv`, `jsonl` or `json`; else what `Accept` says, and CSV if it says nothing of these. Columns are named on the first page of CSV alone.",
-    },
-]);
+    }])
+    .answering(&[RouteAnswer {
+        description: "The rows; the header `x-atlas-next-cursor` is the cursor of the next page.",
+        media_types: &["text/csv", "application/jsonl", MARKDOWN, JSON],
+        ..RouteAnswer::OK
+    }]);
 
 /// The function's routes.
 #[must_use]

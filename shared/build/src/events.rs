@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use atlas_mirror::location::Variables;
-use atlas_mirror::{Mirror, Options, PartCache, Retention, Store, VaultId, location};
+use atlas_mirror::{Mirror, Options, PartCache, Retention, Store, VaultId, location, log_filter};
 use atlas_segment::FULL_BYTES;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -129,11 +129,15 @@ impl Settings {
                 || BuildError::Invalid(format!("ATLAS_SHARD_BYTES={text:?}: write a number of bytes above 0"));
             shard_size.text_bytes = text.parse().ok().filter(|bytes| *bytes > 0).ok_or_else(invalid)?;
         }
+        let log = get("ATLAS_LOG").unwrap_or(DEFAULT_LOG);
+        if !log_filter::is_valid(log) {
+            return Err(BuildError::Invalid(format!("ATLAS_LOG={log:?}: {}", log_filter::FORM)));
+        }
         Ok(Self {
             store: location::open(get("ATLAS_STORE").ok_or_else(missing)?, &of_store)?,
             sources: get("ATLAS_SOURCE").map(|url| Sources::open(url, &of_store)).transpose()?,
             shard_size,
-            log: get("ATLAS_LOG").unwrap_or(DEFAULT_LOG).to_owned(),
+            log: log.to_owned(),
         })
     }
 

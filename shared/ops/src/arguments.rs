@@ -54,6 +54,8 @@ impl<'de, const MIN: u32, const MAX: u32, const DEFAULT: u32> Deserialize<'de> f
 fn whole(number: &serde_json::Number, min: u32, max: u32) -> Result<u32, String> {
     match number.as_f64().filter(|number| number.fract() == 0.0) {
         Some(whole) if (f64::from(min)..=f64::from(max)).contains(&whole) => Ok(whole as u32),
+        // The largest number that there is, is no bound that a caller could know.
+        _ if max == u32::MAX => Err(format!("must be an integer, {min} at least")),
         _ => Err(format!("must be an integer from {min} to {max}")),
     }
 }
@@ -341,6 +343,8 @@ mod tests {
         for count in [json!(0), json!(51), json!(1.5), json!(-1), json!(1e300)] {
             assert_eq!(message(json!({ "term": "now", "count": count })), "count: must be an integer from 1 to 50");
         }
+        let unbounded = whole(&serde_json::Number::from(0), 1, u32::MAX);
+        assert_eq!(unbounded.unwrap_err(), "must be an integer, 1 at least");
         assert!(message(json!({ "term": "now", "count": "3" })).starts_with("count: invalid type: string"));
         assert_eq!(message(json!({ "term": " \t" })), "term: must not be empty");
         assert_eq!(message(json!({ "term": "a term too long" })), "term: must be at most 10 characters");

@@ -15,7 +15,7 @@
 //!   `headers`: this service's own
 //! - [`request`]: bodies and paths, within limits; [`response`]: answers and errors as HTTP
 //! - [`issuer`]: the deployment's own authorization server, as its settings describe it
-//! - [`openapi`]: the description of the routes
+//! - [`openapi`]: the description of the routes; `twins`: of those that take a path in the query too
 //! - `beside`: what is read beside a call
 //! - [`telemetry`]: one log line per request; `metrics`: its content, and counters; [`caller`]: pseudonyms of callers;
 //!   `otlp`, with the feature of that name: spans for a collector

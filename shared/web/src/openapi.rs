@@ -2,22 +2,30 @@
 
 use atlas_ops::Entry;
 use serde_json::{Map, Value, json};
-use utoipa::openapi::path::{OperationBuilder, Parameter, ParameterBuilder, ParameterIn};
-use utoipa::openapi::request_body::RequestBodyBuilder;
-use utoipa::openapi::{
-    ContentBuilder, HttpMethod, InfoBuilder, OpenApiBuilder, PathItem, PathsBuilder, Ref, Required, ResponseBuilder,
-};
+use utoipa::openapi::{InfoBuilder, OpenApiBuilder};
+
+use crate::auth::OPEN;
+use crate::gate::Gate;
+
+mod twins;
+
+/// The media type of JSON.
+pub const JSON: &str = "application/json";
+/// The media type of markdown.
+pub const MARKDOWN: &str = "text/markdown";
 
 /// A route of several operations, as an OpenAPI Path Item Object.
 pub type Item = fn() -> Value;
 
 /// A route, as described in the document.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub struct Route {
     path: &'static str,
-    method: HttpMethod,
+    method: &'static str,
     operation: &'static Entry,
     parameters: &'static [RouteParameter],
+    answers: &'static [RouteAnswer],
+    bodies: &'static [&'static str],
 }
 
 /// A parameter of a route.
@@ -42,6 +50,27 @@ pub enum ParameterPlace {
     Header,
 }
 
+/// An answer of a route to a call that succeeds.
+#[derive(Clone, Copy, Debug)]
+pub struct RouteAnswer {
+    /// Its status.
+    pub status: u16,
+    /// When it is given.
+    pub description: &'static str,
+    /// The media types that it can have; none if it has no content.
+    pub media_types: &'static [&'static str],
+}
+
+impl ParameterPlace {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Path => "path",
+            Self::Query => "query",
+            Self::Header => "header",
+        }
+    }
+}
+
 impl RouteParameter {
     /// The name of the argument.
     fn argument(&self) -> String {
@@ -49,30 +78,41 @@ impl RouteParameter {
     }
 }
 
+impl RouteAnswer {
+    /// The answer, as JSON.
+    pub const OK: Self = Self { status: 200, description: "The answer.", media_types: &[JSON] };
+    /// The answer if the call created a file.
+    pub const CREATED: Self = Self { status: 201, description: "The answer, if it was created.", media_types: &[JSON] };
+}
+
 impl Route {
+    const fn new(method: &'static str, path: &'static str, operation: &'static Entry) -> Self {
+        Self { path, method, operation, parameters: &[], answers: &[RouteAnswer::OK], bodies: &[JSON] }
+    }
+
     /// A POST route with arguments as a JSON body, except those that are parameters.
     pub const fn post(path: &'static str, operation: &'static Entry) -> Self {
-        Self { path, method: HttpMethod::Post, operation, parameters: &[] }
+        Self::new("post", path, operation)
     }
 
     /// A PUT route with arguments as a JSON body, except those that are parameters.
     pub const fn put(path: &'static str, operation: &'static Entry) -> Self {
-        Self { path, method: HttpMethod::Put, operation, parameters: &[] }
-    }
-
-    /// A GET route with parameters only.
-    pub const fn get(path: &'static str, operation: &'static Entry) -> Self {
-        Self { path, method: HttpMethod::Get, operation, parameters: &[] }
+        Self::new("put", path, operation)
     }
 
     /// A PATCH route with arguments as a JSON body, except those that are parameters.
     pub const fn patch(path: &'static str, operation: &'static Entry) -> Self {
-        Self { path, method: HttpMethod::Patch, operation, parameters: &[] }
+        Self::new("patch", path, operation)
     }
 
-    /// A DELETE route with parameters only.
+    /// A GET route: arguments that are no other parameters are those of the query.
+    pub const fn get(path: &'static str, operation: &'static Entry) -> Self {
+        Self { bodies: &[], ..Self::new("get", path, operation) }
+    }
+
+    /// A DELETE route: arguments that are no other parameters are those of the query.
     pub const fn delete(path: &'static str, operation: &'static Entry) -> Self {
-        Self { path, method: HttpMethod::Delete, operation, parameters: &[] }
+        Self { bodies: &[], ..Self::new("delete", path, operation) }
     }
 
     /// Its operation.
@@ -85,128 +125,213 @@ impl Route {
     pub const fn with(self, parameters: &'static [RouteParameter]) -> Self {
         Self { parameters, ..self }
     }
+
+    /// The same route with other answers than [`RouteAnswer::OK`].
+    #[must_use]
+    pub const fn answering(self, answers: &'static [RouteAnswer]) -> Self {
+        Self { answers, ..self }
+    }
+
+    /// The same route with bodies of other media types than JSON alone.
+    #[must_use]
+    pub const fn taking(self, bodies: &'static [&'static str]) -> Self {
+        Self { bodies, ..self }
+    }
+
+    /// The name of the schema of its answer.
+    fn answer_name(&self) -> String {
+        format!("{}_answer", self.operation.info.name)
+    }
+
+    /// The schema of its answer.
+    fn answer_schema(&self) -> Value {
+        let mut schema = self.operation.output_schema();
+        if self.path == OPEN {
+            // It answers with no more than this to callers without a token, and while the configuration is unusable.
+            schema["required"] = json!(["ok"]);
+        }
+        schema
+    }
+
+    /// The name of the schema of a body, which has all arguments except those that are parameters.
+    fn body_name(&self) -> String {
+        format!("{}_body", self.operation.info.name)
+    }
+
+    /// The schema of that body.
+    fn body_schema(&self) -> Value {
+        let mut schema = self.operation.arguments_schema();
+        let arguments: Vec<String> = self.parameters.iter().map(RouteParameter::argument).collect();
+        if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+            properties.retain(|name, _| !arguments.contains(name));
+        }
+        if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
+            required.retain(|name| name.as_str().is_none_or(|name| !arguments.iter().any(|argument| argument == name)));
+        }
+        schema
+    }
 }
 
-/// A parameter of every route that changes the vault.
-const IDEMPOTENCY_KEY: RouteParameter = RouteParameter {
-    name: "Idempotency-Key",
+/// Parameters of every route that changes the vault.
+const OF_WRITES: [RouteParameter; 3] = [
+    RouteParameter {
+        name: "Idempotency-Key",
+        place: ParameterPlace::Header,
+        description: "A repeated call with the same key is not executed again: it gets the first answer.",
+    },
+    RouteParameter {
+        name: "X-Atlas-Confirmation",
+        place: ParameterPlace::Header,
+        description: "The token of a person's confirmation; the error `elicit_required` means that one is needed.",
+    },
+    RouteParameter {
+        name: "X-Atlas-Session",
+        place: ParameterPlace::Header,
+        description: "Your name for the work that this call belongs to: it is logged, and the person can undo the session as one.",
+    },
+];
+
+/// A parameter of every route.
+const VAULT: RouteParameter = RouteParameter {
+    name: "X-Atlas-Vault",
     place: ParameterPlace::Header,
-    description: "A repeated call with the same key is not executed again: it gets the first answer.",
+    description: "The id of the vault, if the deployment has several; the default one if not given.",
 };
 
-/// A parameter of every route whose calls may need a confirmation.
-const CONFIRMATION: RouteParameter = RouteParameter {
-    name: "X-Atlas-Confirmation",
-    place: ParameterPlace::Header,
-    description: "The token of a person's confirmation; the error `elicit_required` means that one is needed.",
-};
-
-/// A parameter of every route that changes the vault.
-const SESSION: RouteParameter = RouteParameter {
-    name: "X-Atlas-Session",
-    place: ParameterPlace::Header,
-    description: "Your name for the work that this call belongs to: it is logged, and the person can undo the session as one.",
-};
-
-/// The document that describes `routes`, and the paths of `items`.
-pub fn document(routes: &[Route], items: &[(&'static str, Item)]) -> Value {
-    let mut paths = PathsBuilder::new();
+/// The document that describes `routes`, and the paths of `items`, behind `gate`.
+pub fn document(routes: &[Route], items: &[(&'static str, Item)], gate: &Gate) -> Value {
+    let mut paths = Map::new();
     let mut schemas = Map::new();
     for route in routes {
-        paths = paths.path(route.path, path_item(route));
-        schemas.insert(answer_name(route), route.operation.output_schema());
-        if has_body(route) {
-            schemas.insert(body_name(route), body_schema(route));
+        twins::add(&mut paths, route.path, route.method, operation(route, gate));
+        schemas.insert(route.answer_name(), route.answer_schema());
+        if !route.bodies.is_empty() {
+            schemas.insert(route.body_name(), route.body_schema());
         }
     }
+    for route in routes {
+        if let Some((path, twin)) = twins::of(route.path, operation(route, gate)) {
+            twins::add(&mut paths, path, route.method, twin);
+        }
+    }
+    paths.extend(items.iter().map(|(path, item)| ((*path).to_owned(), item())));
+    schemas.insert("Error".to_owned(), error_schema());
     let info = InfoBuilder::new()
         .title("Atlas Mirror")
         .version(env!("CARGO_PKG_VERSION"))
         .description(Some("A markdown vault, mirrored in an object store, for agents."))
         .build();
-    let document = OpenApiBuilder::new().info(info).paths(paths.build()).build();
-    let mut document = serde_json::to_value(document).unwrap_or_default();
-    schemas.insert("Error".to_owned(), error_schema());
-    if let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) {
-        paths.extend(items.iter().map(|(path, item)| ((*path).to_owned(), item())));
+    let mut document = serde_json::to_value(OpenApiBuilder::new().info(info).build()).unwrap_or_default();
+    let mut components = json!({ "schemas": schemas });
+    if gate.is_shut() {
+        components["securitySchemes"] = json!({ "bearer": { "type": "http", "scheme": "bearer" } });
+        document["security"] = security(gate.takes_signed());
     }
-    if let Some(document) = document.as_object_mut() {
-        document.insert("components".to_owned(), json!({ "schemas": schemas }));
-    }
+    document["components"] = components;
+    document["paths"] = Value::Object(paths);
     document.sort_all_objects();
     document
 }
 
-fn path_item(route: &Route) -> PathItem {
+/// A token, that a call may go without unless it `is_required`.
+fn security(is_required: bool) -> Value {
+    if is_required { json!([{ "bearer": [] }]) } else { json!([{ "bearer": [] }, {}]) }
+}
+
+/// The Operation Object of a route.
+fn operation(route: &Route, gate: &Gate) -> Value {
     let info = &route.operation.info;
-    let of_every_call = [&IDEMPOTENCY_KEY, &CONFIRMATION, &SESSION].into_iter().filter(|_| info.writes());
-    let mut operation = OperationBuilder::new()
-        .operation_id(Some(info.name))
-        .summary(Some(info.title))
-        .description(Some(info.description))
-        .parameters(Some(route.parameters.iter().chain(of_every_call).map(parameter)))
-        .response(
-            "200",
-            ResponseBuilder::new()
-                .description("The answer.")
-                .content("application/json", reference(&answer_name(route)))
-                .build(),
-        )
-        .response(
-            "default",
-            ResponseBuilder::new().description("An error.").content("application/json", reference("Error")).build(),
-        );
-    if has_body(route) {
-        let body = reference(&body_name(route));
-        let body = RequestBodyBuilder::new().required(Some(Required::True)).content("application/json", body).build();
-        operation = operation.request_body(Some(body));
+    let mut operation = json!({
+        "operationId": info.name,
+        "summary": info.title,
+        "description": info.description,
+        "parameters": parameters(route),
+        "responses": responses(route),
+    });
+    if !route.bodies.is_empty() {
+        let is_required =
+            route.body_schema().get("required").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
+        operation["requestBody"] =
+            json!({ "required": is_required, "content": content(route.bodies, &route.body_name()) });
     }
-    PathItem::new(route.method.clone(), operation.build())
-}
-
-fn has_body(route: &Route) -> bool {
-    matches!(route.method, HttpMethod::Post | HttpMethod::Put | HttpMethod::Patch)
-}
-
-/// The name of the schema of an answer.
-fn answer_name(route: &Route) -> String {
-    format!("{}_answer", route.operation.info.name)
-}
-
-/// The name of the schema of a body, which has all arguments except those that are parameters.
-fn body_name(route: &Route) -> String {
-    format!("{}_body", route.operation.info.name)
-}
-
-/// The schema of that body.
-fn body_schema(route: &Route) -> Value {
-    let mut schema = route.operation.arguments_schema();
-    let arguments: Vec<String> = route.parameters.iter().map(RouteParameter::argument).collect();
-    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-        properties.retain(|name, _| !arguments.contains(name));
+    if gate.is_shut() && route.path == OPEN {
+        operation["security"] = security(false);
     }
-    if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
-        required.retain(|name| name.as_str().is_none_or(|name| !arguments.iter().any(|argument| argument == name)));
+    operation
+}
+
+/// The parameters of a route, with the types and limits of the arguments that they are.
+fn parameters(route: &Route) -> Vec<Value> {
+    let arguments = route.operation.arguments_schema();
+    let empty = Map::new();
+    let properties = arguments.get("properties").and_then(Value::as_object).unwrap_or(&empty);
+    let is_required = |name: &str| {
+        arguments.get("required").and_then(Value::as_array).is_some_and(|all| all.iter().any(|other| other == name))
+    };
+    let described = |parameter: &RouteParameter| {
+        let is_required = match parameter.place {
+            ParameterPlace::Path => true,
+            ParameterPlace::Query => is_required(&parameter.argument()),
+            ParameterPlace::Header => false,
+        };
+        let schema = properties.get(&parameter.argument()).cloned().unwrap_or_else(|| json!({ "type": "string" }));
+        described(parameter.name, parameter.place, Some(parameter.description), is_required, schema)
+    };
+    let of_writes = OF_WRITES.iter().filter(|_| route.operation.info.writes());
+    let all = route.parameters.iter().chain(of_writes).chain([&VAULT]).map(described);
+    let given: Vec<String> = route.parameters.iter().map(RouteParameter::argument).collect();
+    let of_query = properties.iter().filter(|(name, _)| route.bodies.is_empty() && !given.contains(name));
+    let of_query = of_query
+        .map(|(name, schema)| self::described(name, ParameterPlace::Query, None, is_required(name), schema.clone()));
+    all.chain(of_query).collect()
+}
+
+/// A Parameter Object; without a `description` that of its schema.
+fn described(
+    name: &str,
+    place: ParameterPlace,
+    description: Option<&str>,
+    is_required: bool,
+    mut schema: Value,
+) -> Value {
+    let own = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+    let description = description.map(Value::from).or(own);
+    let is_list = schema["type"] == "array";
+    let mut parameter = json!({ "name": name, "in": place.as_str(), "required": is_required, "schema": schema });
+    if let Some(description) = description {
+        parameter["description"] = description;
     }
-    schema
+    if is_list {
+        // Comma-separated.
+        parameter["style"] = json!("form");
+        parameter["explode"] = json!(false);
+    }
+    parameter
 }
 
-fn parameter(parameter: &RouteParameter) -> Parameter {
-    ParameterBuilder::new()
-        .name(parameter.name)
-        .parameter_in(match parameter.place {
-            ParameterPlace::Path => ParameterIn::Path,
-            ParameterPlace::Query => ParameterIn::Query,
-            ParameterPlace::Header => ParameterIn::Header,
-        })
-        .required(if parameter.place == ParameterPlace::Path { Required::True } else { Required::False })
-        .description(Some(parameter.description))
-        .schema(Some(utoipa::openapi::Object::with_type(utoipa::openapi::Type::String)))
-        .build()
+/// The Responses Object of a route.
+fn responses(route: &Route) -> Value {
+    let error = json!({ "description": "An error.", "content": content(&[JSON], "Error") });
+    let mut responses = Map::from_iter([("default".to_owned(), error)]);
+    for RouteAnswer { status, description, media_types } in route.answers {
+        let mut response = json!({ "description": description });
+        if !media_types.is_empty() {
+            response["content"] = content(media_types, &route.answer_name());
+        }
+        responses.insert(status.to_string(), response);
+    }
+    Value::Object(responses)
 }
 
-fn reference(name: &str) -> utoipa::openapi::Content {
-    ContentBuilder::new().schema(Some(Ref::from_schema_name(name))).build()
+/// Content of these media types: JSON is of the schema `name`, everything else is text.
+fn content(media_types: &[&str], name: &str) -> Value {
+    let schema = |media_type: &str| match media_type {
+        JSON => json!({ "$ref": format!("#/components/schemas/{name}") }),
+        _ => json!({ "type": "string" }),
+    };
+    let content =
+        media_types.iter().map(|media_type| ((*media_type).to_owned(), json!({ "schema": schema(media_type) })));
+    Value::Object(content.collect())
 }
 
 fn error_schema() -> Value {

@@ -8,21 +8,38 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
+use crate::openapi::MARKDOWN;
+
 /// Most bytes of a body.
 pub const MAX_BODY_BYTES: usize = 1 << 20;
+/// How to send JSON.
+const NO_JSON: &str = "send the body as JSON, with the header `Content-Type: application/json`";
+/// How to send a note.
+const NO_NOTE: &str = "send the note itself, with the header `Content-Type: text/markdown`, or its arguments as JSON, with `Content-Type: application/json`";
 
 /// The JSON object in `body`; an empty body is an empty object. The greatest depth is 128.
 ///
 /// # Errors
 /// When it is too large, is not declared as JSON, or is not JSON.
 pub async fn json(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
+    json_or(headers, body, NO_JSON).await
+}
+
+/// Like [`json`], with the message for a body that is not declared as JSON.
+async fn json_or(headers: &HeaderMap, body: Body, no_json: &str) -> Result<Value, Error> {
     let bytes = bytes(body).await?;
     if bytes.is_empty() {
         return Ok(Value::Object(serde_json::Map::new()));
     }
-    said_to_be_json(headers)?;
+    if !is_json(headers) {
+        return Err(Error::bad_request(Reason::ContentTypeInvalid, no_json));
+    }
     serde_json::from_slice(&bytes)
         .map_err(|error| Error::bad_request(Reason::JsonInvalid, format!("the body is not JSON: {error}")))
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    essence(headers).is_some_and(|essence| essence == "application/json" || essence.ends_with("+json"))
 }
 
 /// Checks that the body is declared as JSON, which a page on another site cannot send without a preflight request.
@@ -30,19 +47,15 @@ pub async fn json(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
 /// # Errors
 /// When it is not.
 pub fn said_to_be_json(headers: &HeaderMap) -> Result<(), Error> {
-    if essence(headers).is_some_and(|essence| essence == "application/json" || essence.ends_with("+json")) {
-        return Ok(());
-    }
-    let message = "send the body as JSON, with the header `Content-Type: application/json`";
-    Err(Error::bad_request(Reason::ContentTypeInvalid, message))
+    if is_json(headers) { Ok(()) } else { Err(Error::bad_request(Reason::ContentTypeInvalid, NO_JSON)) }
 }
 
 /// A note: the JSON object in `body`, or an object whose `content` is the body's markdown.
 ///
 /// # Errors As [`json`], and for markdown that is not UTF-8.
 pub async fn note(headers: &HeaderMap, body: Body) -> Result<Value, Error> {
-    if essence(headers).as_deref() != Some("text/markdown") {
-        return json(headers, body).await;
+    if essence(headers).as_deref() != Some(MARKDOWN) {
+        return json_or(headers, body, NO_NOTE).await;
     }
     let content = String::from_utf8(bytes(body).await?.into());
     let content = content.map_err(|_| Error::bad_request(Reason::BodyInvalid, "send the markdown in UTF-8"))?;

@@ -173,9 +173,9 @@ impl Routes {
         let listed = self.descriptions.iter().filter(|route| app.offers(route.operation()) == Offer::Listed);
         let descriptions: Vec<Route> = listed.cloned().collect();
         // Built on request, to keep functions' start fast.
-        let items = self.items.clone();
+        let (items, gate) = (self.items.clone(), app.gate.clone());
         let openapi =
-            || async move { response::json_response(StatusCode::OK, &openapi::document(&descriptions, &items)) };
+            || async move { response::json_response(StatusCode::OK, &openapi::document(&descriptions, &items, &gate)) };
         let metadata = |router: Router<App>, path: &&str| router.route(path, get(auth::metadata));
         let routes = auth::METADATA
             .iter()

@@ -13,7 +13,7 @@ use axum::routing::get;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use crate::openapi::Route;
+use crate::openapi::{JSON, Route, RouteAnswer};
 use crate::routes::{Door, Routes, call};
 use crate::state::App;
 use crate::{auth, response, telemetry};
@@ -31,10 +31,15 @@ impl Routes {
         };
         let all = self
             .serve(auth::OPEN, &[atlas_tools::entry::<Health>()], get(health))
-            .describe(Route::get(auth::OPEN, atlas_tools::entry::<Health>()));
+            .describe(Route::get(auth::OPEN, atlas_tools::entry::<Health>()).answering(&HEALTH));
         router(all, app)
     }
 }
+
+const HEALTH: [RouteAnswer; 2] = [
+    RouteAnswer::OK,
+    RouteAnswer { status: 503, description: "The answer, while the vault cannot be read.", media_types: &[JSON] },
+];
 
 /// The answer of `/health`: its status reflects the content, for those who check only the status.
 fn healthy(health: &Answer<Value>) -> Response {

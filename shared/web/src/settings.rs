@@ -5,23 +5,24 @@ use std::str::FromStr;
 
 use atlas_access::token::ALGORITHMS;
 use atlas_access::{KeyError, Secret, ThrottleConfig, VisibilityConfig};
-use atlas_mirror::VaultId;
 use atlas_mirror::location::Variables;
+use atlas_mirror::{VaultId, log_filter};
 use atlas_ops::Limits;
 use atlas_ops::atlas::CurrentContext;
 use atlas_ops::atlas::ScalePicture;
 use atlas_ops::pipeline::audit::Audit;
 use atlas_outbound::Key;
 use atlas_tools::facade::Facade;
-use tracing_subscriber::filter::Targets;
 
 pub use auth::Auth;
 pub use error::SettingsError;
 pub use hidden::Hidden;
+pub(crate) use names::KNOWN;
 pub use tokens::Tokens;
 pub use vaults::{FurtherVaults, VaultSettings};
 
 use self::auth::is_address;
+use self::names::is_unknown;
 use crate::clients::Clients;
 use crate::config::embeddings::{EmbeddingsKeys, TOKEN};
 use crate::config::obsidian::ObsidianSettings;
@@ -35,6 +36,7 @@ pub(crate) mod auth;
 pub(crate) mod error;
 pub(crate) mod files;
 pub(crate) mod hidden;
+mod names;
 mod tokens;
 mod vaults;
 
@@ -117,61 +119,6 @@ pub const DEFAULT_PORT: u16 = 3737;
 const DEFAULT_CACHE_BYTES: usize = 256 << 20;
 const DEFAULT_LOG: &str = "info";
 const NO_VAULT: &str = "write letters, digits, `.`, `_`, `-`, at most 64";
-
-/// The variables that there are.
-pub(crate) const KNOWN: [&str; 29] = [
-    "ATLAS_STORE",
-    "ATLAS_CONFIG",
-    "ATLAS_VAULT",
-    "ATLAS_AUTH",
-    "ATLAS_JWT_SECRET",
-    "ATLAS_JWT_SECRET_FILE",
-    "ATLAS_JWKS",
-    "ATLAS_JWT_ISSUER",
-    "ATLAS_JWT_AUDIENCE",
-    "ATLAS_JWT_ALGORITHMS",
-    "ATLAS_RESOURCE",
-    "ATLAS_AUTHORIZATION_SERVERS",
-    "ATLAS_OAUTH_KEYS",
-    "ATLAS_OAUTH_KEYS_FILE",
-    "ATLAS_UPSTREAM_SECRET",
-    "ATLAS_MAX_BYTES",
-    "ATLAS_MAX_RESULTS",
-    "ATLAS_SEARCH_NOTES",
-    "ATLAS_CACHE_BYTES",
-    "ATLAS_PORT",
-    "ATLAS_HOSTS",
-    "ATLAS_PROXIES",
-    "ATLAS_ALLOWED_ORIGINS",
-    "ATLAS_OBSIDIAN_KEY",
-    "ATLAS_OBSIDIAN_SECRET",
-    "ATLAS_PLUR_TOKEN",
-    "ATLAS_GATEWAY_TOKEN",
-    "ATLAS_EMBEDDINGS_TOKEN",
-    "ATLAS_LOG",
-];
-/// Names with the prefix that belong to tests, units, builds or the host of a vault, not to a service.
-const IGNORED: [&str; 15] = [
-    "ATLAS_ALERT",
-    "ATLAS_CORPORA",
-    "ATLAS_GIT",
-    "ATLAS_GIT_AUTHOR",
-    "ATLAS_GIT_BRANCH",
-    "ATLAS_GIT_PATHS",
-    "ATLAS_GIT_PUSH",
-    "ATLAS_HISTORIES",
-    "ATLAS_MERGE",
-    "ATLAS_RCLONE_RC",
-    "ATLAS_RELINK",
-    "ATLAS_ROOT",
-    "ATLAS_SHARD_BYTES",
-    "ATLAS_SOURCE",
-    "ATLAS_VAULT_ROOT",
-];
-
-fn is_unknown(name: &str) -> bool {
-    name.starts_with("ATLAS_") && !KNOWN.contains(&name) && !IGNORED.contains(&name)
-}
 
 fn unknown(name: &str) -> SettingsError {
     SettingsError::Unknown { name: name.to_owned(), known: KNOWN.join(", ") }
@@ -263,8 +210,10 @@ impl Settings {
                     })?);
                 }
                 "ATLAS_LOG" => {
-                    let remedy = "write a level such as info, or some such as warn,atlas_web=debug";
-                    value::<Targets>("ATLAS_LOG", &text, remedy)?;
+                    if !log_filter::is_valid(&text) {
+                        let remedy = log_filter::FORM.to_owned();
+                        return Err(SettingsError::Value { name: "ATLAS_LOG", value: text, remedy });
+                    }
                     settings.log = text;
                 }
                 "OTEL_EXPORTER_OTLP_ENDPOINT" => settings.otlp_endpoint = Some(text).filter(|text| !text.is_empty()),

@@ -1,5 +1,6 @@
 //! `atlas sync --git`: some of the vault's files on a branch of a Git repository, both ways.
 
+mod names;
 mod over_http;
 
 use std::fs;

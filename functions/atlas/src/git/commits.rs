@@ -7,11 +7,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use atlas_sync::rules;
-use atlas_sync::{Only, Replayed, Skipped};
+use atlas_sync::{Only, Replayed};
 use jiff::Timestamp;
 
 use super::record::{Place, empty};
 use super::repository::{GitFile, Ident, NewCommit, Repository, TreeChange};
+use super::spelling::{Sorted, vault_path};
 
 /// The folders of a sync for itself.
 const OWN: [&str; 2] = [".trash", rules::STAGING];
@@ -22,36 +23,55 @@ const PLAIN: &str = "100644";
 pub(super) struct Branch {
     /// The newest commit.
     pub(super) tip: Option<String>,
-    /// All files of it.
+    /// All files of it, in its spelling.
     pub(super) files: BTreeMap<String, GitFile>,
-    /// The paths that were written into the folder.
-    pub(super) written: BTreeSet<String>,
-    /// The paths that changed since the last exchange.
+    /// Which of them were written into the folder, and which do not take part.
+    pub(super) sorted: Sorted,
+    /// The vault's paths of the files that changed since the last exchange.
     pub(super) changed: BTreeSet<String>,
-    /// The files that do not take part, and why.
-    pub(super) skipped: Vec<Skipped>,
 }
 
 /// Commits on a branch.
 pub(super) struct Commits<'a> {
-    /// The files that take part.
-    pub(super) only: &'a Only,
-    pub(super) committer: &'a Ident,
-    pub(super) place: &'a Place,
-    pub(super) repository: &'a Repository,
+    committer: &'a Ident,
+    place: &'a Place,
+    repository: &'a Repository,
     /// The branch before them.
-    pub(super) branch: &'a Branch,
+    branch: &'a Branch,
+    /// The files that the folder has now, in its spelling, by the vault's path.
+    present: BTreeMap<String, String>,
     /// How many were made.
     pub(super) made: u64,
     /// The newest commit.
     pub(super) tip: Option<String>,
 }
 
-impl Commits<'_> {
+impl<'a> Commits<'a> {
+    /// None yet, on top of `branch`, whose folder has the files of `only` after the sync.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    pub(super) fn new(
+        only: &Only,
+        committer: &'a Ident,
+        place: &'a Place,
+        repository: &'a Repository,
+        branch: &'a Branch,
+    ) -> io::Result<Self> {
+        let present = chosen(&place.files(), only)?.into_iter().map(|path| (vault_path(&path), path)).collect();
+        Ok(Self { committer, place, repository, branch, present, made: 0, tip: branch.tip.clone() })
+    }
+
+    /// The branch's spelling of the vault's `path`; for a new one the folder's, which is the one of the folders that the branch has.
+    fn spelt<'b>(&'b self, path: &'b str) -> &'b str {
+        self.branch.sorted.wanted.get(path).or_else(|| self.present.get(path)).map_or(path, String::as_str)
+    }
+
     /// Makes the commit of one generation again. Paths that the branch has changed meanwhile are left to the rest, which
     /// has both sides' changes.
     pub(super) async fn replay(&mut self, commit: &Replayed) -> Result<(), Box<dyn Error>> {
-        let texts = || commit.texts.iter().filter(|(path, _)| !self.branch.changed.contains(*path));
+        let Branch { changed, sorted, .. } = self.branch;
+        let texts = || commit.texts.iter().filter(|(path, _)| !changed.contains(*path) && !sorted.closes(path));
         let folder = self.place.texts();
         empty(&folder)?;
         let mut files = Vec::new();
@@ -61,11 +81,12 @@ impl Commits<'_> {
             files.push(file);
         }
         let mut ids = self.repository.take(&files).await?.into_iter();
-        let contents: Vec<(&str, Option<String>)> =
-            texts().map(|(path, text)| (path.as_str(), text.as_ref().and_then(|_| ids.next()))).collect();
+        let contents: Vec<(String, Option<String>)> =
+            texts().map(|(path, text)| (self.spelt(path).to_owned(), text.as_ref().and_then(|_| ids.next()))).collect();
         let author = self.committer.named(&commit.author);
         let Replayed { generation, operation, message, time, .. } = commit;
-        let subject = message.clone().unwrap_or_else(|| subject(operation, contents.iter().map(|(path, _)| *path)));
+        let subject =
+            message.clone().unwrap_or_else(|| subject(operation, contents.iter().map(|(path, _)| path.as_str())));
         let message = format!("{subject}\n\nAtlas-Operation: {operation}\nAtlas-Generation: {generation}\n");
         self.commit(&contents, &author, *time, &message).await
     }
@@ -73,15 +94,15 @@ impl Commits<'_> {
     /// Commits what is left, so that the branch has what the folder has now.
     pub(super) async fn rest(&mut self, generation: u64, now: Timestamp) -> Result<(), Box<dyn Error>> {
         let folder = self.place.files();
-        let present = chosen(&folder, self.only)?;
-        let files: Vec<PathBuf> = present.iter().map(|path| folder.join(path)).collect();
+        let open = || self.present.iter().filter(|(path, _)| !self.branch.sorted.closes(path));
+        let files: Vec<PathBuf> = open().map(|(_, on_disk)| folder.join(on_disk)).collect();
         let ids = self.repository.take(&files).await?;
-        let gone = self.branch.written.iter().filter(|path| present.binary_search(path).is_err());
-        let contents: Vec<(&str, Option<String>)> = present
-            .iter()
-            .map(String::as_str)
+        let Sorted { wanted, twins, .. } = &self.branch.sorted;
+        let gone = wanted.iter().filter(|(path, _)| !self.present.contains_key(*path)).map(|(_, spelt)| spelt);
+        let contents: Vec<(String, Option<String>)> = open()
+            .map(|(path, _)| self.spelt(path).to_owned())
             .zip(ids.into_iter().map(Some))
-            .chain(gone.map(|path| (path.as_str(), None)))
+            .chain(gone.chain(twins).map(|path| (path.clone(), None)))
             .collect();
         let message = format!("Sync the vault\n\nAtlas-Generation: {generation}\n");
         self.commit(&contents, self.committer, now, &message).await
@@ -90,14 +111,14 @@ impl Commits<'_> {
     /// Makes one commit, if it changes anything.
     async fn commit(
         &mut self,
-        contents: &[(&str, Option<String>)],
+        contents: &[(String, Option<String>)],
         author: &Ident,
         time: Timestamp,
         message: &str,
     ) -> Result<(), Box<dyn Error>> {
         let mode = |path: &str| self.branch.files.get(path).map_or(PLAIN, |file| file.mode.as_str());
         let changes: Vec<TreeChange<'_>> =
-            contents.iter().map(|(path, id)| (*path, id.as_deref().map(|id| (mode(path), id)))).collect();
+            contents.iter().map(|(path, id)| (path.as_str(), id.as_deref().map(|id| (mode(path), id)))).collect();
         let parent = self.tip.as_deref();
         let tree = self.repository.tree(parent, &changes).await?;
         let before = match parent {

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use atlas_mirror::{Exchanged, Hash, Mirror, Snapshot};
-use atlas_sync::rules::Tree;
-use atlas_sync::{GitSummary, Only, Reason, Skipped, Summary, SyncOptions, ancestors, newest, replay, sync};
-use atlas_vault::VaultPath;
+use atlas_sync::{GitSummary, Only, Reason, Summary, SyncOptions, ancestors, newest, replay, sync};
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
 
@@ -17,14 +16,14 @@ use super::Due;
 use super::commits::{Branch, Commits};
 use super::program::GitError;
 use super::record::{Place, Record, empty};
-use super::repository::{GitFile, Ident, Repository};
+use super::repository::{GitFile, Ident, Listing, Repository};
+use super::spelling::{Sorted, vault_path};
 
 /// How long a branch that was asked for is trusted in a watching sync.
 const TRUSTED: SignedDuration = SignedDuration::from_secs(60);
 /// How often an exchange is made again because somebody else pushed meanwhile.
 const TRIES: usize = 4;
-/// Most bytes of one file, and of all files.
-const MAX_FILE: u64 = 64 << 20;
+/// Most bytes of all files.
 const MAX_TOTAL: u64 = 256 << 20;
 /// Most commits of the branch that a message names, and its most characters.
 const MAX_NAMED: usize = 20;
@@ -140,14 +139,13 @@ impl Exchange {
         let branch = self.checked_out(place, repository, tip, last.as_ref()).await?;
         empty(&place.state())?;
         if let Some(last) = &last {
-            let files = self.hashes(repository, last).await?;
+            let files = self.hashes(repository, last, &branch).await?;
             ancestors::remember(mirror, &last.snapshot, &place.files(), &place.state(), &files).await?;
         }
         let summary = self.synced(mirror, place, repository, &branch, last.as_ref()).await?;
         let head = mirror.at(summary.generation).await?.ok_or("the generation of the sync is not there any more")?;
         let committer = &self.options.committer;
-        let mut commits =
-            Commits { only, committer, place, repository, branch: &branch, made: 0, tip: branch.tip.clone() };
+        let mut commits = Commits::new(only, committer, place, repository, &branch)?;
         // The first exchange would write all of a vault's history.
         if let Some(last) = &last {
             for commit in replay(mirror, last.snapshot.generation(), &head, only).await? {
@@ -183,7 +181,7 @@ impl Exchange {
             taken: summary.pushed.sum(),
             commits: made,
             head: tip,
-            skipped: branch.skipped.into_iter().chain(summary.skipped).collect(),
+            skipped: branch.sorted.skipped.into_iter().chain(summary.skipped).collect(),
             conflicts: summary.conflicts,
             error: None,
         }))
@@ -196,23 +194,28 @@ impl Exchange {
         if !repository.has(&last.version).await? {
             return Ok(None);
         }
-        let snapshot = mirror.at(last.generation).await?.filter(|snapshot| snapshot.hash() == last.manifest);
+        let snapshot =
+            mirror.at_if_readable(last.generation).await?.filter(|snapshot| snapshot.hash() == last.manifest);
         Ok(snapshot.map(|snapshot| Last { commit: last.version, snapshot }))
     }
 
-    /// The SHA-256 of the chosen files of the last exchange.
-    async fn hashes(&self, repository: &Repository, last: &Last) -> Result<BTreeMap<String, [u8; 32]>, Box<dyn Error>> {
-        let files = repository.files(&last.commit).await?;
-        let chosen: Vec<(&String, &GitFile)> =
-            files.iter().filter(|(path, file)| self.options.only.has(path) && file.bytes <= MAX_FILE).collect();
-        check_total(&chosen)?;
-        let ids: Vec<&str> = chosen.iter().map(|(_, file)| file.id.as_str()).collect();
+    /// The SHA-256 of the files of the last exchange that took part and still can, by the vault's paths.
+    async fn hashes(
+        &self,
+        repository: &Repository,
+        last: &Last,
+        branch: &Branch,
+    ) -> Result<BTreeMap<String, [u8; 32]>, Box<dyn Error>> {
+        let listing = repository.files(&last.commit).await?;
+        let before = Sorted::of(&listing, &self.options.only).wanted;
+        // The absence of a file that is only not written says nothing: with no memory of it, the vault's stays.
+        let open = before.iter().filter(|(path, _)| !branch.sorted.closes(path));
+        let known: Vec<(&String, &GitFile)> =
+            open.filter_map(|(path, spelt)| Some((path, listing.files.get(spelt)?))).collect();
+        check_total(&known)?;
+        let ids: Vec<&str> = known.iter().map(|(_, file)| file.id.as_str()).collect();
         let contents = repository.contents(&ids).await?.into_iter();
-        Ok(chosen
-            .iter()
-            .zip(contents)
-            .map(|((path, _), text)| ((*path).clone(), Sha256::digest(text).into()))
-            .collect())
+        Ok(known.iter().zip(contents).map(|((path, _), text)| ((*path).clone(), Sha256::digest(text).into())).collect())
     }
 
     /// Writes the branch's files into their folder.
@@ -223,38 +226,36 @@ impl Exchange {
         tip: Option<String>,
         last: Option<&Last>,
     ) -> Result<Branch, Box<dyn Error>> {
-        let files = files_of(repository, tip.as_deref()).await?;
-        let before = files_of(repository, last.map(|last| last.commit.as_str())).await?;
+        let listing = files_of(repository, tip.as_deref()).await?;
+        let before = files_of(repository, last.map(|last| last.commit.as_str())).await?.files;
+        let mut sorted = Sorted::of(&listing, &self.options.only);
+        let files = listing.files;
         let is_chosen = |path: &&String| self.options.only.has(path);
         let paths = files.keys().chain(before.keys()).filter(is_chosen);
         let id = |files: &BTreeMap<String, GitFile>, path: &String| files.get(path).map(|file| file.id.clone());
-        let changed = paths.filter(|path| id(&files, path) != id(&before, path)).cloned().collect();
-        let mut skipped = Vec::new();
-        let mut wanted: Vec<(&String, &GitFile)> = Vec::new();
-        for (path, file) in files.iter().filter(|(path, _)| is_chosen(path)) {
-            let skip = |reason| Skipped { path: path.clone(), reason };
-            match VaultPath::parse(path) {
-                Err(error) => skipped.push(skip(Reason::Path(error))),
-                Ok(_) if file.bytes > MAX_FILE => {
-                    skipped.push(skip(Reason::Unreadable(format!("it has more than {MAX_FILE} bytes"))));
-                }
-                Ok(_) if Tree::Vault.class_of(path).is_some() => wanted.push((path, file)),
-                // A hidden file belongs to no vault.
-                Ok(_) => {}
-            }
-        }
+        let changed = paths.filter(|path| id(&files, path) != id(&before, path)).map(|path| vault_path(path)).collect();
+        let wanted: Vec<(&String, &GitFile)> =
+            sorted.wanted.values().filter_map(|path| files.get_key_value(path)).collect();
         check_total(&wanted)?;
         let folder = place.files();
         empty(&folder)?;
         let ids: Vec<&str> = wanted.iter().map(|(_, file)| file.id.as_str()).collect();
         let contents = repository.contents(&ids).await?;
+        let mut taken = Vec::new();
         for ((path, _), content) in wanted.iter().zip(contents) {
             let at = folder.join(path);
             at.parent().map_or(Ok(()), fs::create_dir_all)?;
-            fs::write(at, content)?;
+            // A file system may have one name for two that differ on the branch, by case for instance.
+            match File::create_new(at) {
+                Ok(mut file) => file.write_all(&content)?,
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => taken.push(((*path).clone(), error)),
+                Err(error) => return Err(error.into()),
+            }
         }
-        let written = wanted.iter().map(|(path, _)| (*path).clone()).collect();
-        Ok(Branch { tip, written, changed, skipped, files })
+        for (path, error) in taken {
+            sorted.close(&path, Reason::Unwritable(error.to_string()));
+        }
+        Ok(Branch { tip, sorted, changed, files })
     }
 
     /// Syncs the folder with the mirror.
@@ -308,11 +309,11 @@ impl Exchange {
     }
 }
 
-/// The files of a commit; none without one.
-async fn files_of(repository: &Repository, commit: Option<&str>) -> Result<BTreeMap<String, GitFile>, GitError> {
+/// What a commit has; nothing without one.
+async fn files_of(repository: &Repository, commit: Option<&str>) -> Result<Listing, GitError> {
     match commit {
         Some(commit) => repository.files(commit).await,
-        None => Ok(BTreeMap::new()),
+        None => Ok(Listing::default()),
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use atlas_sync::Reason;
 use jiff::Timestamp;
 
 use super::program::{Git, GitError};
@@ -28,6 +29,15 @@ pub(super) struct GitFile {
     /// The name of its content.
     pub(super) id: String,
     pub(super) bytes: u64,
+}
+
+/// What a commit has.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// The files with an ordinary content and a name in UTF-8, by path.
+    pub(super) files: BTreeMap<String, GitFile>,
+    /// Everything else, by its path, lossily if that is not UTF-8, and what it is.
+    pub(super) others: Vec<(String, Reason)>,
 }
 
 /// A name and an address, as Git writes them: `Name <address>`.
@@ -67,6 +77,28 @@ impl Ident {
         let name: String = plain.take(MAX_NAME).collect();
         let has_letters = name.chars().any(char::is_alphanumeric);
         Self { name: if has_letters { name } else { "unknown".to_owned() }, email: self.email.clone() }
+    }
+}
+
+impl Listing {
+    /// Adds a line of `ls-tree`; [`None`] if it is none.
+    fn add(&mut self, line: &[u8]) -> Option<()> {
+        let tab = line.iter().position(|byte| *byte == b'\t')?;
+        let (about, path) = (str::from_utf8(line.get(..tab)?).ok()?, line.get(tab + 1..)?);
+        let mut about = about.split_whitespace();
+        let (mode, kind, id, bytes) = (about.next()?, about.next()?, about.next()?, about.next()?);
+        let reason = match (kind, mode, str::from_utf8(path)) {
+            ("blob", "120000", _) => Reason::LinkInGit,
+            ("blob", _, Ok(path)) => {
+                let file = GitFile { mode: mode.to_owned(), id: id.to_owned(), bytes: bytes.parse().ok()? };
+                self.files.insert(path.to_owned(), file);
+                return Some(());
+            }
+            ("blob", _, Err(_)) => Reason::NotUnicode,
+            _ => Reason::NotAFile,
+        };
+        self.others.push((String::from_utf8_lossy(path).into_owned(), reason));
+        Some(())
     }
 }
 
@@ -143,18 +175,14 @@ impl Repository {
         self.git.is_so(&["merge-base", "--is-ancestor", earlier, later]).await
     }
 
-    /// The files of a commit that have an ordinary content and an ordinary name, by path.
-    pub(super) async fn files(&self, commit: &str) -> Result<BTreeMap<String, GitFile>, GitError> {
+    /// What a commit has.
+    pub(super) async fn files(&self, commit: &str) -> Result<Listing, GitError> {
         let listed = self.git.output(&["ls-tree", "-r", "-z", "-l", "--full-tree", commit]).await?;
-        let file = |line: &[u8]| {
-            let (about, path) = str::from_utf8(line).ok()?.split_once('\t')?;
-            let mut about = about.split_whitespace();
-            let (mode, kind, id, bytes) = (about.next()?, about.next()?, about.next()?, about.next()?);
-            let is_file = kind == "blob" && mode != "120000";
-            let file = GitFile { mode: mode.to_owned(), id: id.to_owned(), bytes: bytes.parse().ok()? };
-            is_file.then(|| (path.to_owned(), file))
-        };
-        Ok(listed.split(|byte| *byte == 0).filter_map(file).collect())
+        let mut listing = Listing::default();
+        for line in listed.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
+            listing.add(line).ok_or_else(|| GitError::new("git ls-tree: a line of its answer cannot be read"))?;
+        }
+        Ok(listing)
     }
 
     /// The contents with these names.
@@ -269,6 +297,24 @@ impl Repository {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_of_a_commit_is_left_out_of_its_listing() {
+        let mut listing = Listing::default();
+        for line in [
+            &b"100644 blob 1f    12\ta b.md"[..],
+            b"120000 blob 2f     4\tlink.md",
+            b"100755 blob 3f     4\tM\xfcller.md",
+            b"160000 commit 4f       -\tmodule",
+        ] {
+            listing.add(line).unwrap();
+        }
+        assert_eq!(listing.files.keys().collect::<Vec<_>>(), ["a b.md"]);
+        let others =
+            [("link.md", Reason::LinkInGit), ("M\u{fffd}ller.md", Reason::NotUnicode), ("module", Reason::NotAFile)];
+        assert_eq!(listing.others, others.map(|(path, reason)| (path.to_owned(), reason)));
+        assert_eq!(listing.add(b"100644 blob 1f"), None);
+    }
 
     #[test]
     fn a_name_with_an_address_is_read_and_no_name_leaves_its_place() {

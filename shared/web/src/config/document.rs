@@ -9,9 +9,11 @@ use atlas_access::{AclConfig, ThrottleConfig, VisibilityConfig};
 use atlas_mirror::VaultId;
 use atlas_ops::atlas::{CurrentContext, NowNote};
 use atlas_ops::sorted;
+use atlas_tools::bridge::context_current::check_spine;
 use atlas_tools::facade::Facade;
 use atlas_vault::VaultPath;
 use atlas_vault::date_format::Locale;
+use jiff::tz::TimeZoneDatabase;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -307,6 +309,9 @@ impl ContextDocument {
         if self.locale.as_ref().is_some_and(|name| Locale::named(name).is_none()) {
             return Err(DocumentError::new("context.locale", "write the name of a language, such as de or pt-br"));
         }
+        if self.time_zone.as_ref().is_some_and(|name| TimeZoneDatabase::bundled().get(name).is_err()) {
+            return Err(DocumentError::new("context.timeZone", "write the name of a time zone, such as Europe/Berlin"));
+        }
         let is_glob = |glob: &String| !glob.is_empty() && glob.len() <= MAX_GLOB;
         match &self.spine {
             Some(globs) if globs.len() > MAX_SPINE || !globs.iter().all(is_glob) => {
@@ -314,7 +319,12 @@ impl ContextDocument {
                     format!("write at most {MAX_SPINE} globs of 1 to {MAX_GLOB} bytes, such as architecture/**");
                 Err(DocumentError::new("context.spine", remedy))
             }
-            _ => Ok(()),
+            Some(globs) => {
+                let wrong =
+                    |error: &str| DocumentError::new("context.spine", error.trim_start_matches("context.spine: "));
+                check_spine(globs).map_err(|error| wrong(&error.message))
+            }
+            None => Ok(()),
         }
     }
 }

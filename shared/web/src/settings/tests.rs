@@ -1,3 +1,6 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use super::*;
 
 fn read(pairs: &[(&str, &str)]) -> Result<Settings, SettingsError> {
@@ -63,6 +66,9 @@ fn what_cannot_be_used_stops_the_start_and_says_what_to_write() {
         ("ATLAS_VAULT", "../x", "write letters"),
         ("ATLAS_CONFIG", "", "store:KEY for an object of ATLAS_STORE"),
         ("ATLAS_CONFIG", "s3://bucket/atlas.json", "write the path of a file"),
+        ("ATLAS_LOG", "warning", "write a level, off, error"),
+        ("ATLAS_LOG", "info,atlas_web", "write a level, off, error"),
+        ("ATLAS_LOG", "info,atlas_web=", "write a level, off, error"),
         ("ATLAS_PROXIES", "10.0.0.0/8", "write at most 16 addresses"),
         ("ATLAS_ALLOWED_ORIGINS", "*", "`*` is not supported"),
         ("ATLAS_STOER", "x", "is not a setting: use one of ATLAS_STORE, "),
@@ -70,4 +76,49 @@ fn what_cannot_be_used_stops_the_start_and_says_what_to_write() {
         let message = read(&[(name, value)]).unwrap_err().to_string();
         assert!(message.starts_with(name) && message.contains(says), "{message}");
     }
+}
+
+/// The names that begin with `ATLAS_` in a text.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    let is_part = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
+    let ends = text.match_indices("ATLAS_").map(move |(start, _)| text.get(start..).unwrap_or_default());
+    // A name with more after it is a family's, such as `ATLAS_JWT_…`.
+    ends.filter_map(move |rest| rest.split(|letter| !is_part(letter)).next()).filter(|name| !name.ends_with('_'))
+}
+
+/// The files below `folder` that `takes` names.
+fn files(folder: &Path, takes: fn(&str) -> bool) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let name = entry.file_name().into_string().unwrap();
+        if entry.file_type().unwrap().is_dir() && name != "target" && !name.starts_with('.') {
+            found.extend(files(&entry.path(), takes));
+        } else if takes(&name) {
+            found.push(entry.path());
+        }
+    }
+    found
+}
+
+/// A program that inherits a documented variable, or one that another part sets, starts all the same.
+#[test]
+fn every_variable_that_is_documented_or_set_is_known() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut texts: Vec<String> = Vec::new();
+    for part in ["functions", "shared", "localstack", "infra", "tests/benches"] {
+        texts.extend(
+            files(&root.join(part), |name| ["README.md", "compose.yaml"].contains(&name))
+                .iter()
+                .map(|file| fs::read_to_string(file).unwrap()),
+        );
+    }
+    texts.push(fs::read_to_string(root.join("README.md")).unwrap());
+    for file in files(&root.join("functions"), |name| name.ends_with(".rs")) {
+        let code = fs::read_to_string(file).unwrap();
+        texts.extend(code.split(".env(").skip(1).map(|call| call.chars().take(60).collect()));
+    }
+    let all: BTreeSet<&str> = texts.iter().flat_map(|text| names(text)).collect();
+    assert!(all.len() > 30 && all.contains("ATLAS_ALERT_EVENT") && all.contains("ATLAS_HOST"), "{all:?}");
+    let unknown: Vec<&&str> = all.iter().filter(|name| is_unknown(name)).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
 }
