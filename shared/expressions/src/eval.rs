@@ -15,6 +15,7 @@ use crate::Dialect;
 use crate::error::{Error, Result};
 use crate::pages::Pages;
 use crate::regexes::Pattern;
+use crate::show;
 use crate::syntax::{Expr, Node};
 use crate::time::read;
 use crate::value::{Function, Object, Value};
@@ -211,6 +212,13 @@ impl<'p> Evaluator<'p> {
     pub(crate) fn read<'v>(&self, values: impl IntoIterator<Item = &'v Value>) -> Result<()> {
         let texts = values.into_iter().filter_map(Value::as_text);
         self.spend(texts.map(|text| text.len() / BYTES_OF_STEP).sum())
+    }
+
+    /// The value as text, as the language shows it; its length is counted as steps.
+    pub(crate) fn shown(&self, value: &Value) -> Result<String> {
+        let text = show::text(value, self.dialect())?;
+        self.spend(text.len() / BYTES_OF_STEP)?;
+        Ok(text)
     }
 
     /// Counts bytes before they are made.

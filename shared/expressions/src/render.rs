@@ -5,25 +5,29 @@ use indexmap::IndexMap;
 use crate::Dialect;
 use crate::base;
 use crate::dql::{Output, Ran};
-use crate::error::Result;
-use crate::show;
+use crate::error::{Kind, Result};
+use crate::show::text_within;
 use crate::value::{Link, Object, Value};
 
 /// The result of a Dataview query: a table, a list, tasks below their notes, or dates and their notes. Rows beyond `room` bytes are counted.
 ///
 /// # Errors
-/// As [`show::text`].
+/// As [`show::text`](crate::show::text).
 pub fn dataview(ran: &Ran, room: usize) -> Result<String> {
-    let text = |value: &Value| show::text(value, Dialect::Dataview);
+    let text = |value: &Value, room: &mut usize| cell_text(value, Dialect::Dataview, room);
     let mut page = Page::new(room);
     match &ran.output {
         Output::Table { columns, rows } => {
             page.head(columns);
-            page.rows(rows, |row| Ok(table_row(row.iter().map(text).collect::<Result<Vec<_>>>()?)))?;
+            page.rows(rows, |row, room| {
+                Ok(table_row(row.iter().map(|value| text(value, room)).collect::<Result<Vec<_>>>()?))
+            })?;
         }
-        Output::List(items) => page.rows(items, |item| Ok(list_item(&text(item)?)))?,
+        Output::List(items) => page.rows(items, |item, room| Ok(list_item(&text(item, room)?)))?,
         Output::Calendar(dates) => {
-            page.rows(dates, |(date, note)| Ok(list_item(&format!("{}: {}", text(date)?, text(note)?))))?;
+            page.rows(dates, |(date, note), room| {
+                Ok(list_item(&format!("{}: {}", text(date, room)?, text(note, room)?)))
+            })?;
         }
         Output::Tasks(tasks) => page.tasks(tasks, 0)?,
     }
@@ -35,12 +39,12 @@ pub fn dataview(ran: &Ran, room: usize) -> Result<String> {
 /// `room` bytes are counted.
 ///
 /// # Errors
-/// As [`show::text`].
+/// As [`show::text`](crate::show::text).
 pub fn base(ran: &base::Ran, kind: &str, room: usize) -> Result<String> {
     let titles: Vec<&str> = ran.columns.iter().map(|column| column.title.as_str()).collect();
-    let cells = |row: &base::Row| {
+    let cells = |row: &base::Row, room: &mut usize| {
         let cells = ran.columns.iter().zip(&row.cells).map(|(column, cell)| match cell {
-            Ok(value) => base_cell(&column.property, value, &row.path),
+            Ok(value) => base_cell(&column.property, value, &row.path, room),
             Err(error) => Ok(format!("⚠ {error}")),
         });
         cells.collect::<Result<Vec<String>>>()
@@ -48,24 +52,24 @@ pub fn base(ran: &base::Ran, kind: &str, room: usize) -> Result<String> {
     let mut page = Page::new(room);
     for group in &ran.groups {
         if let Some(key) = &group.key {
-            let key = show::text(key, Dialect::Bases)?;
+            let key = page.shown(key, Dialect::Bases)?;
             page.title(if key.is_empty() { "(none)" } else { &key });
         }
         if kind == "list" {
-            page.rows(&group.rows, |row| {
-                let mut cells = cells(row)?;
+            page.rows(&group.rows, |row, room| {
+                let mut cells = cells(row, room)?;
                 cells.retain(|cell| !cell.is_empty());
                 Ok(list_item(&cells.join(", ")))
             })?;
         } else {
             page.head(&titles);
-            page.rows(&group.rows, |row| Ok(table_row(cells(row)?)))?;
+            page.rows(&group.rows, |row, room| Ok(table_row(cells(row, room)?)))?;
         }
     }
     let mut told = Vec::new();
     for (property, name, value) in &ran.summaries {
         let value = match value {
-            Ok(value) => show::text(value, Dialect::Bases)?,
+            Ok(value) => page.shown(value, Dialect::Bases)?,
             Err(error) => format!("⚠ {error}"),
         };
         told.push(format!("{property}, {name}: {value}"));
@@ -76,10 +80,17 @@ pub fn base(ran: &base::Ran, kind: &str, room: usize) -> Result<String> {
 }
 
 /// A cell of a base. The name of a file leads to it, as in the app.
-fn base_cell(property: &base::Property, value: &Value, path: &str) -> Result<String> {
-    let text = show::text(value, Dialect::Bases)?;
+fn base_cell(property: &base::Property, value: &Value, path: &str, room: &mut usize) -> Result<String> {
+    let text = cell_text(value, Dialect::Bases, room)?;
     let is_name = matches!(property, base::Property::File(name) if name == "name" || name == "basename");
     Ok(if is_name { format!("[[{}|{}]]", Link::file(path).written(), text) } else { text })
+}
+
+/// The text of a cell, which takes from the room of its row.
+fn cell_text(value: &Value, dialect: Dialect, room: &mut usize) -> Result<String> {
+    let text = text_within(value, dialect, *room)?;
+    *room -= text.len();
+    Ok(text)
 }
 
 /// How deep groups of tasks may nest.
@@ -123,14 +134,31 @@ impl Page {
         }
     }
 
-    fn rows<T>(&mut self, rows: &[T], written: impl Fn(&T) -> Result<String>) -> Result<()> {
+    /// Bytes that the page has left.
+    const fn left(&self) -> usize {
+        self.room.saturating_sub(self.text.len())
+    }
+
+    /// The value as text, or `…` if the page has no room for it.
+    fn shown(&self, value: &Value, dialect: Dialect) -> Result<String> {
+        match text_within(value, dialect, self.left()) {
+            Err(error) if error.kind == Kind::Limit => Ok("…".to_owned()),
+            text => text,
+        }
+    }
+
+    /// Rows, each written into the room that is left.
+    fn rows<T>(&mut self, rows: &[T], written: impl Fn(&T, &mut usize) -> Result<String>) -> Result<()> {
         for row in rows {
             self.count += 1;
-            let line = if self.left_out == 0 { written(row)? } else { String::new() };
-            if self.fits(&line) {
-                self.text.push_str(&line);
-            } else {
-                self.left_out += 1;
+            let line = match self.left_out {
+                0 => written(row, &mut self.left()).map(Some),
+                _ => Ok(None),
+            };
+            match line {
+                Ok(Some(line)) if self.fits(&line) => self.text.push_str(&line),
+                Err(error) if error.kind != Kind::Limit => return Err(error),
+                _ => self.left_out += 1,
             }
         }
         Ok(())
@@ -143,7 +171,8 @@ impl Page {
             let Value::Object(task) = task else { continue };
             match (task.get("rows"), task.get("key")) {
                 (Some(Value::List(rows)), Some(key)) if depth < MAX_GROUPS => {
-                    self.title(&show::text(key, Dialect::Dataview)?);
+                    let key = self.shown(key, Dialect::Dataview)?;
+                    self.title(&key);
                     self.tasks(rows, depth + 1)?;
                 }
                 _ => {
@@ -156,7 +185,7 @@ impl Page {
             if !path.is_empty() {
                 self.title(&Link::file(path).markdown());
             }
-            self.rows(&tasks, |task| Ok(task_line(task)))?;
+            self.rows(&tasks, |task, _| Ok(task_line(task)))?;
         }
         Ok(())
     }

@@ -7,10 +7,11 @@
 //! - `bases`: examples of Obsidian's help, and more; `documents`: bases over notes
 //! - `created`: queries for times of creation that are not known
 //! - `drawn`: what holds of all expressions, queries and filters
-//! - `inline`: fields within texts
+//! - `inline`: fields within texts; `bounds`: what values may become
 //! - `oracle`: Dataview's own parser and values, under Node
 
 mod bases;
+mod bounds;
 mod created;
 mod documents;
 mod drawn;

@@ -4,8 +4,8 @@
 //! # Layout
 //! - `error`: [`EditError`], and the [`Candidate`]s it lists
 //! - `target`: finds a [`Target`]; `block`: the lines of a block id
-//! - `splice`: puts lines between lines, with the note's own line breaks; [`between`]: the separator before appended
-//!   text
+//! - `splice`: puts lines between lines, with the note's own line breaks; `joint`: the blank lines that keep them apart;
+//!   [`between`]: the separator before appended text
 //! - `replace`: exact text
 //! - `properties`: properties in the frontmatter; `entries`: where each stands; `split`: the frontmatter as a whole
 //! - `tags`: tags, in the frontmatter and in the text; `task`: one task
@@ -18,8 +18,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 pub use crate::lines::fit;
-pub use below::{between, ends_in_table};
+pub use below::between;
 pub use error::{Candidate, EditError, Problem};
+pub(crate) use joint::gaps;
+pub use joint::needs_gap;
 pub use properties::{has_properties, remove_properties, replace_frontmatter, set as set_properties, with_frontmatter};
 pub(crate) use split::{Split, split, with_properties};
 pub use tags::{add_inline_tag, add_tag, remove_inline_tag, remove_tag};
@@ -29,6 +31,7 @@ mod below;
 mod block;
 mod entries;
 mod error;
+mod joint;
 mod properties;
 mod replace;
 mod splice;
@@ -42,10 +45,12 @@ pub const MAX_EDITS: usize = 100;
 
 /// Most bytes that replacements of repeated text may add to a note in one call of [`apply`].
 const MAX_REPEATED_BYTES: usize = 4 * 1024 * 1024;
+/// Most bytes of notes that the edits of one call of [`apply`] go through. The first edit is always made.
+const MAX_PASSED_BYTES: usize = 64 * 1024 * 1024;
 /// Most bytes of notes that one call of [`apply`] searches for headings and block ids. The first search of a call is always made.
 const MAX_SOUGHT_BYTES: usize = 16 * 1024 * 1024;
 
-/// One edit of a note. Inserted text gets lines of its own, with the note's line breaks (`\n` or `\r\n`). No blank lines are added around it, except above an underlined heading: begin or end the text with an empty line where a paragraph must not run on. An empty text inserts nothing.
+/// One edit of a note. Inserted text gets lines of its own, with the note's line breaks (`\n` or `\r\n`). A blank line keeps it out of a list, table, quote or heading beside it: begin or end it with an empty line where a paragraph must not run on. An empty text inserts nothing.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Edit {
@@ -139,9 +144,11 @@ pub fn apply(text: &str, edits: &[Edit], max_bytes: usize) -> Result<String, Edi
         return Err(EditError::TooMany { count: edits.len() });
     }
     let mut edited = text.to_owned();
-    let mut room = Remaining { max_bytes, repeated: MAX_REPEATED_BYTES, sought: None };
+    let mut room = Remaining { max_bytes, repeated: MAX_REPEATED_BYTES, passed: 0, sought: None };
     for (index, edit) in edits.iter().enumerate() {
-        edited = one(&edited, edit, &mut room)
+        edited = room
+            .pass(&edited)
+            .and_then(|()| one(&edited, edit, &mut room))
             .and_then(|outcome| within(outcome, max_bytes))
             .map_err(|problem| EditError::Refused { edit: index + 1, problem: Box::new(problem) })?;
     }
@@ -161,11 +168,20 @@ struct Remaining {
     max_bytes: usize,
     /// Bytes that replacements of repeated text may still add.
     repeated: usize,
+    /// Bytes that the edits so far went through.
+    passed: usize,
     /// Bytes that can still be searched for targets; `None` before the first search.
     sought: Option<usize>,
 }
 
 impl Remaining {
+    /// Counts one more edit of `text`, which copies all of it.
+    fn pass(&mut self, text: &str) -> Result<(), Problem> {
+        let is_first = self.passed == 0;
+        self.passed = self.passed.saturating_add(text.len().max(1));
+        if is_first || self.passed <= MAX_PASSED_BYTES { Ok(()) } else { Err(Problem::TooManyPasses) }
+    }
+
     /// Finds `target` in `text`.
     fn find(&mut self, text: &str, target: &Target) -> Result<target::TargetPosition, Problem> {
         if !matches!(target, Target::Lines(_)) {

@@ -185,6 +185,47 @@ async fn a_base_shows_the_same_notes_in_its_own_words() {
 }
 
 #[tokio::test]
+async fn a_deep_chain_of_items_is_refused_where_it_is_too_much_and_answered_where_it_is_not() {
+    let deep: String = (0..30).map(|depth| format!("{}- x\n", "  ".repeat(depth))).collect();
+    let many = "- [ ] t\n".repeat(60_000);
+    let world = World::open(&[("deep30.md", &deep), ("flat.md", "- a\n  - b\n"), ("z/many.md", &many)]).await;
+    let lists = "LIST file.lists WHERE file.name = \"deep30\"";
+    for query in [lists, "TABLE file.lists, file.lists WHERE file.name = \"deep30\""] {
+        for (tool, argument) in [("query_notes", "query"), ("search_dql", "dql")] {
+            assert_eq!(world.refused(tool, json!({ argument: query })).await, "overflow", "{query}");
+        }
+    }
+    let value = json!({ "path": "deep30.md", "expression": "file.lists" });
+    assert_eq!(world.refused("eval_dataview_field", value).await, "overflow");
+    for expression in
+        ["string(file.lists)", "sort(file.lists + file.lists)", "unique(file.lists)", "file.lists = file.lists"]
+    {
+        let value = json!({ "path": "deep30.md", "expression": expression });
+        // Whichever comes first: the steps of a query, or the time of a call.
+        let reason = world.refused("eval_dataview_field", value).await;
+        assert!(["compute_budget_exceeded", "too_much_work"].contains(&&*reason), "{expression}: {reason}");
+    }
+    // What is not too much has all that Dataview says of an item.
+    let texts = rows(&world, "LIST WITHOUT ID file.lists.text WHERE file.name = \"deep30\"").await;
+    assert_eq!(texts[0][0].as_array().map(Vec::len), Some(30));
+    let flat = rows(&world, "LIST WITHOUT ID file.lists WHERE file.name = \"flat\"").await;
+    assert_eq!(flat[0][0][0]["children"], flat[0][0][0]["subtasks"]);
+    assert_eq!(flat[0][0][0]["children"][0]["text"], "b");
+    // A page ends before the row that has no room.
+    let both = json!({ "query": "LIST WITHOUT ID file.lists FROM -\"z\" SORT file.name DESC" });
+    let page = world.ok("query_notes", both).await;
+    assert_eq!((page["rows"].as_array().map(Vec::len), &page["total_count"]), (Some(1), &json!(2)));
+    assert!(page["cursor"].is_string());
+    // A note may have more items than a query looks at.
+    let of_many = world.refused("query_notes", json!({ "query": "TASK FROM \"z\"" })).await;
+    assert_eq!(of_many, "compute_budget_exceeded");
+    assert_eq!(rows(&world, "TASK FROM -\"z\"").await, json!([]));
+    let base = "views: [{ type: table, name: T, order: [file.name] }]";
+    let answer = world.ok("query_notes", json!({ "query": base, "language": "base" })).await;
+    assert_eq!(answer["rows"], json!([["deep30.md"], ["flat.md"], ["many.md"]]));
+}
+
+#[tokio::test]
 async fn rows_come_in_pages_and_too_much_is_refused() {
     let notes: Vec<(String, String)> =
         (0..40).map(|n| (format!("n/{n:02}.md"), format!("---\nn: {n}\n---\n"))).collect();
@@ -225,6 +266,25 @@ async fn times_of_creation_are_refused_or_told_to_be_empty() {
         let warnings = told["warnings"].as_array().unwrap();
         assert!(warnings.len() == 1 && warnings[0].as_str().unwrap().contains("use `file.mtime`"), "{told}");
     }
+}
+
+#[tokio::test]
+async fn a_column_that_is_empty_in_all_rows_is_told_with_the_property_that_may_be_meant() {
+    let world = library().await;
+    let warnings = async |query: &str, language: &str| {
+        let told = world.ok("query_notes", json!({ "query": query, "language": language })).await;
+        told.get("warnings").cloned().unwrap_or_default()
+    };
+    let mistyped = json!(["ratign is empty in all rows: there is a property rating"]);
+    assert_eq!(warnings("TABLE ratign, rating FROM #book", "dql").await, mistyped);
+    assert_eq!(warnings("LIST ratign FROM #book", "dql").await, mistyped);
+    assert_eq!(warnings("views: [{order: [file.name, ratign]}]", "base").await, mistyped);
+    assert_eq!(warnings("TABLE WITHOUT ID zzz, pages FROM #book", "dql").await, json!(["zzz is empty in all rows"]));
+    // Neither no rows nor a value in one row is a mistake.
+    assert_eq!(warnings("TABLE ratign FROM #nothing", "dql").await, Value::Null);
+    assert_eq!(warnings("TABLE rating", "dql").await, Value::Null);
+    let told = world.ok("search_dql", json!({ "dql": "TABLE ratign FROM #book" })).await;
+    assert_eq!(told["warnings"], mistyped);
 }
 
 #[tokio::test(start_paused = true)]

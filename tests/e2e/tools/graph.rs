@@ -137,6 +137,22 @@ async fn the_score_says_what_it_is_made_of() {
 }
 
 #[tokio::test]
+async fn one_note_may_have_very_many_links() {
+    let links: String = (0..40_000).map(|n| format!("[[n{n}]] [[n{}]]\n", n % 7)).collect();
+    let world = World::open(&[("many.md", &links), ("n1.md", "[[many]]")]).await;
+    let score = world.ok("vault_health_score", json!({})).await;
+    let unresolved = 80_000 - 1 - 40_000_u64.div_ceil(7);
+    assert_eq!((&score["total_links"], &score["metrics"]["unresolved_links"]), (&json!(80_001), &json!(unresolved)));
+    let found = world.ok("find_unresolved_links", json!({ "limit": 1000 })).await;
+    assert_eq!(found["total_count"], 39_999);
+    let line = |target: &str| {
+        let items = found["items"].as_array().unwrap();
+        items.iter().find(|item| item["target"] == target).map(|item| item["sources"][0]["line"].clone())
+    };
+    assert_eq!((line("n0"), line("n100")), (Some(json!(1)), Some(json!(101))));
+}
+
+#[tokio::test]
 async fn links_are_suggested_where_a_name_or_alias_stands_and_near_in_the_graph() {
     let world = world(&["read:secret"]).await;
     let alone = world.ok("suggest_links", json!({ "path": "alone.md" })).await;

@@ -166,9 +166,9 @@ fn value(property: &Property, evaluator: &Evaluator<'_>, candidate: &Candidate<'
 }
 
 /// The order in one direction or the other; what is empty comes last in both.
-fn directed(evaluator: &Evaluator<'_>, left: &Value, right: &Value, down: bool) -> Ordering {
-    let order = evaluator.sorted(left, right);
-    if down && !left.is_null() && !right.is_null() { order.reverse() } else { order }
+fn directed(evaluator: &Evaluator<'_>, left: &Value, right: &Value, down: bool) -> Result<Ordering> {
+    let order = evaluator.sorted(left, right)?;
+    Ok(if down && !left.is_null() && !right.is_null() { order.reverse() } else { order })
 }
 
 fn sorted<'b>(
@@ -186,9 +186,13 @@ fn sorted<'b>(
     }
     let compare = &mut |left: &(Vec<Value>, Rc<Candidate<'b>>), right: &(Vec<Value>, Rc<Candidate<'b>>)| {
         evaluator.spend(1)?;
-        let keys = by.iter().zip(left.0.iter().zip(&right.0));
-        let orders = keys.map(|((_, down), (left, right))| directed(evaluator, left, right, *down));
-        Ok(orders.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
+        for ((_, down), (left, right)) in by.iter().zip(left.0.iter().zip(&right.0)) {
+            let order = directed(evaluator, left, right, *down)?;
+            if order.is_ne() {
+                return Ok(order);
+            }
+        }
+        Ok(Ordering::Equal)
     };
     Ok(merge_sort(keyed, compare)?.into_iter().map(|(_, candidate)| candidate).collect())
 }
@@ -196,24 +200,24 @@ fn sorted<'b>(
 fn groups(rows: Vec<(Option<Value>, Row)>, down: bool, evaluator: &Evaluator<'_>) -> Result<Vec<Group>> {
     let compare = &mut |left: &(Option<Value>, Row), right: &(Option<Value>, Row)| {
         evaluator.spend(1)?;
-        Ok(match (&left.0, &right.0) {
+        match (&left.0, &right.0) {
             (Some(left), Some(right)) => directed(evaluator, left, right, down),
-            _ => Ordering::Equal,
-        })
+            _ => Ok(Ordering::Equal),
+        }
     };
     let mut groups: Vec<Group> = Vec::new();
     for (key, row) in merge_sort(rows, compare)? {
         match groups.last_mut() {
-            Some(group) if same(evaluator, group.key.as_ref(), key.as_ref()) => group.rows.push(row),
+            Some(group) if same(evaluator, group.key.as_ref(), key.as_ref())? => group.rows.push(row),
             _ => groups.push(Group { key, rows: vec![row] }),
         }
     }
     Ok(groups)
 }
 
-fn same(evaluator: &Evaluator<'_>, left: Option<&Value>, right: Option<&Value>) -> bool {
+fn same(evaluator: &Evaluator<'_>, left: Option<&Value>, right: Option<&Value>) -> Result<bool> {
     match (left, right) {
         (Some(left), Some(right)) => evaluator.equal(left, right),
-        (left, right) => left.is_none() && right.is_none(),
+        (left, right) => Ok(left.is_none() && right.is_none()),
     }
 }

@@ -1,5 +1,5 @@
 use crate::error::{Error, Result};
-use crate::eval::functions::merge_sort;
+use crate::eval::functions::{merge_sort, without_repeats};
 use crate::eval::{Evaluator, Names};
 use crate::time::Date;
 use crate::value::Value;
@@ -55,11 +55,10 @@ pub(super) fn of(base: &Base, name: &str, values: &[Value], evaluator: &Evaluato
         "Unique" => {
             let compare = &mut |left: &Value, right: &Value| {
                 evaluator.spend(1)?;
-                Ok(evaluator.sorted(left, right))
+                evaluator.sorted(left, right)
             };
-            let mut sorted = merge_sort(values.iter().filter(|value| !empty(value)).cloned().collect(), compare)?;
-            sorted.dedup_by(|left, right| evaluator.equal(left, right));
-            sorted.len().into()
+            let sorted = merge_sort(values.iter().filter(|value| !empty(value)).cloned().collect(), compare)?;
+            without_repeats(sorted, &mut |later, earlier| evaluator.equal(later, earlier))?.len().into()
         }
         _ => return Err(Error::evaluation(format!("there is no summary \"{name}\": define it under \"summaries\""))),
     })

@@ -1,3 +1,4 @@
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::query::{Column, Header, Query, Step};
@@ -210,11 +211,13 @@ impl Run<'_, '_> {
                 let with = self.values("SORT", &exprs)?;
                 let compare = &mut |left: &(Row, Vec<Value>), right: &(Row, Vec<Value>)| {
                     evaluator.spend(1)?;
-                    let orders = by.iter().zip(left.1.iter().zip(&right.1)).map(|((_, down), (left, right))| {
-                        let order = evaluator.compare(left, right);
-                        if *down { order.reverse() } else { order }
-                    });
-                    Ok(orders.into_iter().find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal))
+                    for ((_, down), (left, right)) in by.iter().zip(left.1.iter().zip(&right.1)) {
+                        let order = evaluator.compare(left, right)?;
+                        if order.is_ne() {
+                            return Ok(if *down { order.reverse() } else { order });
+                        }
+                    }
+                    Ok(Ordering::Equal)
                 };
                 self.rows = merge_sort(with, compare)?.into_iter().map(|(row, _)| row).collect();
             }
@@ -277,12 +280,13 @@ impl Run<'_, '_> {
             keyed.into_iter().map(|(row, values)| (values.into_iter().next().unwrap_or_default(), row)).collect();
         let compare = &mut |left: &(Value, Row), right: &(Value, Row)| {
             evaluator.spend(1)?;
-            Ok(evaluator.compare(&left.0, &right.0))
+            evaluator.compare(&left.0, &right.0)
         };
         let mut groups: Vec<(Value, Vec<Value>)> = Vec::new();
         let mut previous: Option<Value> = None;
         for (key, row) in merge_sort(keyed, compare)? {
-            let same = previous.as_ref().is_some_and(|previous| evaluator.compare(&key, previous).is_eq());
+            let order = previous.as_ref().map(|previous| evaluator.compare(&key, previous)).transpose()?;
+            let same = order.is_some_and(Ordering::is_eq);
             previous = Some(key.clone());
             match groups.last_mut() {
                 Some((_, rows)) if same => rows.push(row.data),
@@ -335,7 +339,7 @@ impl Run<'_, '_> {
             Header::Task => {
                 let groups = self.groups.len();
                 files.extend(self.rows.iter().map(|row| file_of(&row.data)));
-                Output::Tasks(self.rows.iter().map(|row| task(&row.data, groups)).collect())
+                Output::Tasks(self.rows.into_iter().map(|row| task(row.data, groups)).collect())
             }
             Header::Calendar(column) => {
                 let evaluator = self.evaluator;
@@ -358,17 +362,17 @@ fn file_of(data: &Value) -> Option<Arc<str>> {
 }
 
 /// A task as an object of its own fields; a group of tasks as its key and its rows.
-fn task(data: &Value, groups: usize) -> Value {
+fn task(data: Value, groups: usize) -> Value {
     match data {
         Value::Object(group) if groups > 0 => {
             let rows = group.get("rows").and_then(Value::as_list).unwrap_or_default();
-            let rows = rows.iter().map(|row| task(row, groups - 1)).collect();
+            let rows = rows.iter().map(|row| task(row.clone(), groups - 1)).collect();
             let mut own = Object::new();
             own.insert("key".into(), group.get("key").cloned().unwrap_or_default());
             own.insert("rows".into(), Value::list(rows));
             Value::object(own)
         }
-        Value::Page(page) => Value::object(page.over.clone()),
-        other => other.clone(),
+        Value::Page(page) => Value::object(Arc::unwrap_or_clone(page).over),
+        other => other,
     }
 }

@@ -4,11 +4,12 @@ use std::cmp::Ordering;
 
 use crate::Dialect;
 use crate::collate;
+use crate::error::Result;
 use crate::numbers;
 use crate::time::read;
 use crate::value::{Link, Object, Value};
 
-use super::Evaluator;
+use super::{BYTES_OF_STEP, Evaluator};
 
 /// How deep lists and objects are compared; below, all are equal.
 const MAX_COMPARED_DEPTH: usize = 40;
@@ -40,22 +41,23 @@ impl Evaluator<'_> {
 
     /// Dataview's order of all values: nothing first, then by the names of the types, then by value. Two values may each be after the
     /// other: durations of one length in other units, moments in other zones.
-    pub(crate) fn compare(&self, left: &Value, right: &Value) -> Ordering {
+    pub(crate) fn compare(&self, left: &Value, right: &Value) -> Result<Ordering> {
         self.compare_in(left, right, 0)
     }
 
-    fn compare_in(&self, left: &Value, right: &Value, depth: usize) -> Ordering {
+    fn compare_in(&self, left: &Value, right: &Value, depth: usize) -> Result<Ordering> {
         if depth > MAX_COMPARED_DEPTH {
-            return Ordering::Equal;
+            return Ok(Ordering::Equal);
         }
-        // Lists are charged; a comparison that is one step too many is seen at the next step.
-        let _ = self.spend(1).and_then(|()| self.read([left, right]));
+        // An entry that stands in a list several times is compared as often.
+        self.spend(1)?;
+        self.read([left, right])?;
         let ordered = |ordering: Ordering, same: bool| match ordering {
             Ordering::Less => Ordering::Less,
             _ if same => Ordering::Equal,
             _ => Ordering::Greater,
         };
-        match (left, right) {
+        Ok(match (left, right) {
             (Value::Null, Value::Null) => Ordering::Equal,
             (Value::Null, _) => Ordering::Less,
             (_, Value::Null) => Ordering::Greater,
@@ -74,30 +76,37 @@ impl Evaluator<'_> {
             (Value::Duration(left), Value::Duration(right)) => {
                 ordered(left.millis().total_cmp(&right.millis()), left.same(right))
             }
-            (Value::Link(left), Value::Link(right)) => self.compare_links(left, right),
+            (Value::Link(left), Value::Link(right)) => self.compare_links(left, right)?,
             (Value::List(left), Value::List(right)) => {
-                let first = left.iter().zip(right.iter()).map(|(left, right)| self.compare_in(left, right, depth + 1));
-                first.into_iter().find(|ordering| ordering.is_ne()).unwrap_or_else(|| left.len().cmp(&right.len()))
+                for (left, right) in left.iter().zip(right.iter()) {
+                    let order = self.compare_in(left, right, depth + 1)?;
+                    if order.is_ne() {
+                        return Ok(order);
+                    }
+                }
+                left.len().cmp(&right.len())
             }
-            (Value::Object(left), Value::Object(right)) => self.compare_objects(left, right, depth),
+            (Value::Object(left), Value::Object(right)) => self.compare_objects(left, right, depth)?,
             (Value::Page(left), Value::Page(right)) => left.path.cmp(&right.path),
             (Value::File(left), Value::File(right)) => left.cmp(right),
             _ => left.type_name().cmp(right.type_name()),
-        }
+        })
     }
 
-    fn compare_links(&self, left: &Link, right: &Link) -> Ordering {
+    fn compare_links(&self, left: &Link, right: &Link) -> Result<Ordering> {
+        self.spend((left.path.len() + right.path.len()) / BYTES_OF_STEP)?;
         let path = |link: &Link| self.resolved(&link.path).unwrap_or_else(|| link.path.clone());
         let order =
             collate::compare(&path(left), &path(right)).then_with(|| left.target.name().cmp(right.target.name()));
         let subpath = |link: &Link| link.subpath.clone().filter(|subpath| !subpath.is_empty());
-        order.then_with(|| match (subpath(left), subpath(right)) {
+        Ok(order.then_with(|| match (subpath(left), subpath(right)) {
             (Some(left), Some(right)) => collate::compare(&left, &right),
             (left, right) => left.is_some().cmp(&right.is_some()),
-        })
+        }))
     }
 
-    fn compare_objects(&self, left: &Object, right: &Object, depth: usize) -> Ordering {
+    fn compare_objects(&self, left: &Object, right: &Object, depth: usize) -> Result<Ordering> {
+        self.spend(left.len() + right.len())?;
         let keys = |object: &Object| {
             let mut keys: Vec<_> = object.keys().cloned().collect();
             keys.sort();
@@ -107,13 +116,17 @@ impl Evaluator<'_> {
         let by_key = left_keys.iter().zip(&right_keys).map(|(left, right)| collate::compare(left, right));
         let order =
             by_key.into_iter().find(|order| order.is_ne()).unwrap_or_else(|| left_keys.len().cmp(&right_keys.len()));
-        order.then_with(|| {
-            let values = left_keys.iter().map(|key| {
-                let value = |object: &Object| object.get(key).cloned().unwrap_or_default();
-                self.compare_in(&value(left), &value(right), depth + 1)
-            });
-            values.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
-        })
+        if order.is_ne() {
+            return Ok(order);
+        }
+        for key in &left_keys {
+            let value = |object: &Object| object.get(key).cloned().unwrap_or_default();
+            let order = self.compare_in(&value(left), &value(right), depth + 1)?;
+            if order.is_ne() {
+                return Ok(order);
+            }
+        }
+        Ok(Ordering::Equal)
     }
 
     /// The whole path that a link leads to.
@@ -122,19 +135,20 @@ impl Evaluator<'_> {
     }
 
     /// Whether Bases calls them equal: links, files and notes if they are one file; dates and texts of dates if they are one moment.
-    pub(crate) fn equal(&self, left: &Value, right: &Value) -> bool {
+    pub(crate) fn equal(&self, left: &Value, right: &Value) -> Result<bool> {
         self.equal_in(left, right, 0)
     }
 
-    fn equal_in(&self, left: &Value, right: &Value, depth: usize) -> bool {
-        let _ = self.spend(1).and_then(|()| self.read([left, right]));
+    fn equal_in(&self, left: &Value, right: &Value, depth: usize) -> Result<bool> {
+        self.spend(1)?;
+        self.read([left, right])?;
         if depth > MAX_COMPARED_DEPTH {
-            return true;
+            return Ok(true);
         }
         if let (Some(left), Some(right)) = (self.target(left), self.target(right)) {
-            return left == right;
+            return Ok(left == right);
         }
-        match (left, right) {
+        Ok(match (left, right) {
             (Value::Null, Value::Null) => true,
             (Value::Boolean(left), Value::Boolean(right)) => left == right,
             (Value::Number(left), Value::Number(right)) => left == right,
@@ -142,23 +156,36 @@ impl Evaluator<'_> {
             | (Value::Image(left), Value::Image(right))
             | (Value::Icon(left), Value::Icon(right))
             | (Value::Html(left), Value::Html(right)) => left == right,
-            (Value::Date(_), _) | (_, Value::Date(_)) => self.order_of(left, right).is_some_and(Ordering::is_eq),
+            (Value::Date(_), _) | (_, Value::Date(_)) => self.order_of(left, right)?.is_some_and(Ordering::is_eq),
             (Value::Duration(_), _) | (_, Value::Duration(_)) => {
                 left.as_amount().is_some_and(|left| right.as_amount() == Some(left))
             }
             (Value::List(left), Value::List(right)) => {
-                left.len() == right.len()
-                    && left.iter().zip(right.iter()).all(|(left, right)| self.equal_in(left, right, depth + 1))
+                if left.len() != right.len() {
+                    return Ok(false);
+                }
+                for (left, right) in left.iter().zip(right.iter()) {
+                    if !self.equal_in(left, right, depth + 1)? {
+                        return Ok(false);
+                    }
+                }
+                true
             }
             (Value::Object(left), Value::Object(right)) => {
-                left.len() == right.len()
-                    && left.iter().all(|(name, value)| {
-                        right.get(name).is_some_and(|other| self.equal_in(value, other, depth + 1))
-                    })
+                if left.len() != right.len() {
+                    return Ok(false);
+                }
+                for (name, value) in left.iter() {
+                    let Some(other) = right.get(name) else { return Ok(false) };
+                    if !self.equal_in(value, other, depth + 1)? {
+                        return Ok(false);
+                    }
+                }
+                true
             }
             (Value::Regex(left), Value::Regex(right)) => left.source == right.source && left.flags == right.flags,
             _ => false,
-        }
+        })
     }
 
     /// The path of the file that a value means; a link to nothing means its text.
@@ -172,8 +199,13 @@ impl Evaluator<'_> {
     }
 
     /// How Bases orders two values of one kind, and a number and the text of one; `None` if they cannot be compared.
-    pub(crate) fn order_of(&self, left: &Value, right: &Value) -> Option<Ordering> {
-        let _ = self.spend(1).and_then(|()| self.read([left, right]));
+    pub(crate) fn order_of(&self, left: &Value, right: &Value) -> Result<Option<Ordering>> {
+        self.spend(1)?;
+        self.read([left, right])?;
+        Ok(self.order_in_kind(left, right))
+    }
+
+    fn order_in_kind(&self, left: &Value, right: &Value) -> Option<Ordering> {
         let date = |text: &str| {
             let (written, length) = read::date(text)?;
             if length < text.len() && !text.get(length..)?.starts_with(' ') {
@@ -195,8 +227,8 @@ impl Evaluator<'_> {
     }
 
     /// The order in which Bases sorts: what is empty comes last, then values by their kinds, then by value or by what is shown.
-    pub(crate) fn sorted(&self, left: &Value, right: &Value) -> Ordering {
-        let _ = self.read([left, right]);
+    pub(crate) fn sorted(&self, left: &Value, right: &Value) -> Result<Ordering> {
+        self.read([left, right])?;
         let rank = |value: &Value| match value {
             Value::Date(_) => 1,
             Value::Boolean(_) => 2,
@@ -208,13 +240,17 @@ impl Evaluator<'_> {
             },
         };
         let shown = |value: &Value| match value {
-            Value::Link(link) => link.shown(),
-            _ => crate::show::text(value, Dialect::Bases).unwrap_or_default(),
+            Value::Link(link) => Ok(link.shown()),
+            _ => self.shown(value),
         };
-        rank(left).cmp(&rank(right)).then_with(|| match (left, right) {
+        let ranks = rank(left).cmp(&rank(right));
+        if ranks.is_ne() {
+            return Ok(ranks);
+        }
+        Ok(match (left, right) {
             (Value::Null, _) | (_, Value::Null) => Ordering::Equal,
-            _ if rank(left) < 3 => self.order_of(left, right).unwrap_or(Ordering::Equal),
-            _ if rank(left) == 3 => collate::compare(&shown(left), &shown(right)),
+            _ if rank(left) < 3 => self.order_of(left, right)?.unwrap_or(Ordering::Equal),
+            _ if rank(left) == 3 => collate::compare(&shown(left)?, &shown(right)?),
             _ => Ordering::Equal,
         })
     }

@@ -26,6 +26,11 @@ pub(super) fn file_field(evaluator: &Evaluator<'_>, path: &Arc<str>, name: &str)
     if !both.is_null() {
         return Ok(both);
     }
+    // To describe list items takes time, so it is looked at for each of them.
+    let lists = || {
+        let lists = fact(Fact::Lists);
+        evaluator.spend(lists.as_list().map_or(0, <[Value]>::len)).map(|()| lists)
+    };
     let day = |fact: Value| match fact {
         Value::Date(date) => Ok(Value::date(date.day()?)),
         _ => Ok(Value::Null),
@@ -41,8 +46,8 @@ pub(super) fn file_field(evaluator: &Evaluator<'_>, path: &Arc<str>, name: &str)
         (Dialect::Dataview, "inlinks") => links_to(&fact(Fact::Backlinks)),
         (Dialect::Dataview, "outlinks") => fact(Fact::Links),
         (Dialect::Dataview, "aliases") => fact(Fact::Aliases),
-        (Dialect::Dataview, "lists") => fact(Fact::Lists),
-        (Dialect::Dataview, "tasks") => tasks(&fact(Fact::Lists)),
+        (Dialect::Dataview, "lists") => lists()?,
+        (Dialect::Dataview, "tasks") => tasks(&lists()?),
         (Dialect::Dataview, "frontmatter") => fact(Fact::Frontmatter),
         (Dialect::Dataview, "starred") => Value::Boolean(false),
         (Dialect::Bases, "name") => file.into(),

@@ -19,7 +19,7 @@ mod search;
 mod shape;
 mod text;
 
-pub(crate) use lists::{flattened, joined, merge_sort, sliced};
+pub(crate) use lists::{flattened, joined, merge_sort, sliced, without_repeats};
 pub(crate) use text::replaced;
 
 /// A function: its arguments' values give its value.

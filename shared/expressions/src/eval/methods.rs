@@ -6,10 +6,8 @@
 
 use std::sync::Arc;
 
-use crate::Dialect;
 use crate::error::{Error, Result};
 use crate::eval::{Evaluator, Names};
-use crate::show;
 use crate::syntax::{Expr, Node};
 use crate::value::Value;
 
@@ -120,7 +118,7 @@ fn method(evaluator: &Evaluator<'_>, call: &Call<'_>) -> Result<Value> {
     match (call.name, call.arguments) {
         ("isTruthy", []) => return Ok(Value::Boolean(evaluator.truth(call.on))),
         ("isType", [Value::Text(name)]) => return Ok(Value::Boolean(is_type(call.on, name))),
-        ("toString", []) => return Ok(show::text(call.on, Dialect::Bases)?.into()),
+        ("toString", []) => return Ok(evaluator.shown(call.on)?.into()),
         ("isEmpty", []) => return Ok(Value::Boolean(is_empty(call.on))),
         _ => {}
     }

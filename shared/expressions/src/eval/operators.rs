@@ -2,7 +2,6 @@ use std::cmp::Ordering;
 
 use crate::Dialect;
 use crate::error::{Error, Result};
-use crate::show;
 use crate::syntax::Operator;
 use crate::time::{Date, Duration, Unit};
 use crate::value::Value;
@@ -29,7 +28,7 @@ impl Evaluator<'_> {
             Operator::Or => return Ok(Value::Boolean(self.truth(left) || self.truth(right))),
             _ => {}
         }
-        if let Some(compared) = self.compared(operator, left, right) {
+        if let Some(compared) = self.compared(operator, left, right)? {
             return Ok(Value::Boolean(compared));
         }
         let value = match self.dialect() {
@@ -46,7 +45,7 @@ impl Evaluator<'_> {
         })
     }
 
-    fn compared(&self, operator: Operator, left: &Value, right: &Value) -> Option<bool> {
+    fn compared(&self, operator: Operator, left: &Value, right: &Value) -> Result<Option<bool>> {
         let holds = |order: Ordering| match operator {
             Operator::Equal => Some(order.is_eq()),
             Operator::Unequal => Some(order.is_ne()),
@@ -56,13 +55,15 @@ impl Evaluator<'_> {
             Operator::AtLeast => Some(order.is_ge()),
             _ => None,
         };
-        holds(Ordering::Equal)?;
-        match (self.dialect(), operator) {
-            (Dialect::Dataview, _) => holds(self.compare(left, right)),
-            (Dialect::Bases, Operator::Equal) => Some(self.equal(left, right)),
-            (Dialect::Bases, Operator::Unequal) => Some(!self.equal(left, right)),
-            (Dialect::Bases, _) => self.order_of(left, right).map_or(Some(false), holds),
+        if holds(Ordering::Equal).is_none() {
+            return Ok(None);
         }
+        Ok(match (self.dialect(), operator) {
+            (Dialect::Dataview, _) => holds(self.compare(left, right)?),
+            (Dialect::Bases, Operator::Equal) => Some(self.equal(left, right)?),
+            (Dialect::Bases, Operator::Unequal) => Some(!self.equal(left, right)?),
+            (Dialect::Bases, _) => self.order_of(left, right)?.map_or(Some(false), holds),
+        })
     }
 
     fn numbers(operator: Operator, left: f64, right: f64) -> Option<Value> {
@@ -81,8 +82,8 @@ impl Evaluator<'_> {
         use Operator::{Minus, Over, Plus, Times};
         Ok(Some(match (left, operator, right) {
             (Value::Number(left), _, Value::Number(right)) => return Ok(Self::numbers(operator, *left, *right)),
-            (Value::Text(left), Plus, _) => self.joined(left, &show::text(right, Dialect::Dataview)?)?,
-            (_, Plus, Value::Text(right)) => self.joined(&show::text(left, Dialect::Dataview)?, right)?,
+            (Value::Text(left), Plus, _) => self.joined(left, &self.shown(right)?)?,
+            (_, Plus, Value::Text(right)) => self.joined(&self.shown(left)?, right)?,
             (Value::Text(text), Times, Value::Number(count)) | (Value::Number(count), Times, Value::Text(text)) => {
                 self.repeated(text, *count)?
             }
@@ -140,7 +141,7 @@ impl Evaluator<'_> {
             (Value::Duration(duration), Plus, Value::Date(date)) => return moved(date, duration),
             (Value::Date(date), Plus | Minus, Value::Text(text)) => match crate::eval::methods::read_duration(text) {
                 Some(duration) => return moved(date, &duration),
-                None if operator == Plus => self.joined(&show::text(left, Dialect::Bases)?, text)?,
+                None if operator == Plus => self.joined(&self.shown(left)?, text)?,
                 None => {
                     return Err(Error::evaluation(format!("\"{text}\" is not a duration like \"2h\" or \"1 day\"")));
                 }
@@ -156,7 +157,7 @@ impl Evaluator<'_> {
                 Value::Null
             }
             (Value::Text(_), Plus, _) | (_, Plus, Value::Text(_)) => {
-                self.joined(&show::text(left, Dialect::Bases)?, &show::text(right, Dialect::Bases)?)?
+                self.joined(&self.shown(left)?, &self.shown(right)?)?
             }
             (Value::List(left), Plus, Value::List(right)) => {
                 self.spend(left.len() + right.len())?;

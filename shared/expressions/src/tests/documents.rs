@@ -76,7 +76,7 @@ fn shown(text: &str, view: Option<&str>) -> (Json, base::Ran) {
     let evaluator = world.evaluator(Dialect::Bases, Some("Textbook.md"));
     let base = base::parse(text).unwrap();
     let ran = base::run(&base, base.view(view).unwrap(), &evaluator, &world.paths()).unwrap();
-    let json = |value: &crate::Value| show::json(value);
+    let json = |value: &crate::Value| show::json(value, &mut { usize::MAX }).unwrap();
     let groups = ran.groups.iter().map(|group| {
         let rows: Vec<Vec<Json>> = group
             .rows

@@ -43,7 +43,8 @@ fn names_say_days() {
         ("2024-05", None),
         ("", None),
     ] {
-        let day = day_in(name, &TimeZone::UTC).map(|day| show::json(&crate::Value::date(day)));
+        let day =
+            day_in(name, &TimeZone::UTC).map(|day| show::json(&crate::Value::date(day), &mut { usize::MAX }).unwrap());
         assert_eq!(day, expected.map(|day| json!(day)), "{name}");
     }
 }

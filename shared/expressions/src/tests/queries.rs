@@ -33,7 +33,7 @@ fn rows(text: &str) -> Result<Json, Error> {
     let world = world();
     let evaluator = world.evaluator(Dialect::Dataview, Some("people/Austen.md"));
     let ran = dql::run(&dql::parse(text)?, &evaluator, &world.paths())?;
-    let json = |value: &crate::Value| show::json(value);
+    let json = |value: &crate::Value| show::json(value, &mut { usize::MAX }).unwrap();
     Ok(match ran.output {
         Output::List(rows) | Output::Tasks(rows) => rows.iter().map(json).collect(),
         Output::Table { columns, rows } => {

@@ -50,6 +50,14 @@ impl World {
         self
     }
 
+    /// List items of that note.
+    pub(super) fn items(mut self, path: &str, items: Vec<Value>) -> Self {
+        if let Some(note) = self.notes.get_mut(path) {
+            note.lists.extend(items);
+        }
+        self
+    }
+
     pub(super) fn evaluator(&self, dialect: Dialect, this: Option<&str>) -> Evaluator<'_> {
         let limits = Limits { steps: 200_000, bytes: 20_000_000 };
         Evaluator::new(self, Setting { dialect, now: now(), this: this.map(Arc::from), limits })
@@ -136,5 +144,5 @@ impl Pages for World {
 pub(super) fn json_of(dialect: Dialect, text: &str) -> Result<serde_json::Value> {
     let world = World::default();
     let value = world.evaluator(dialect, None).evaluate(&dialect.parse(text)?, &Value::Null)?;
-    Ok(show::json(&value))
+    show::json(&value, &mut { usize::MAX })
 }

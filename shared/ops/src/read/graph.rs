@@ -109,19 +109,21 @@ impl Graph {
         let mut all = Vec::new();
         for (segment, table) in self.tables.iter().enumerate() {
             let begin = all.len();
-            for (target, documents) in table.targets_with(&name) {
-                let only = files.only(target);
+            for target in table.targets_with(&name) {
+                let written = &*target.written;
+                let only = files.only(written);
                 if only.is_some_and(|only| only != path) {
                     continue;
                 }
                 let mut by_folder = ByFolder::default();
-                for document in documents {
-                    let at = DocumentRef { segment, document: *document };
+                for (document, links) in table.links_to(target) {
+                    let at = DocumentRef { segment, document };
                     let is_meant = only.is_some() || {
-                        by_folder.of(&self.index().path(at)?, |from| Ok(resolve(target, from, &files) == Some(path)))?
+                        by_folder
+                            .of(&self.index().path(at)?, |from| Ok(resolve(written, from, &files) == Some(path)))?
                     };
                     if is_meant && self.index().shows(at) {
-                        all.extend(table.links_to(*document, target).map(|links| (at, links)));
+                        all.push((at, links));
                     }
                 }
             }
@@ -133,18 +135,19 @@ impl Graph {
         Ok(all)
     }
 
-    /// Calls `each` with every target of every note's links: the note, the target as written, its links, and the file
+    /// Calls `each` with every target of every note's links: the note, the target as written with the note's links to it, and the file
     /// that it resolves to.
     pub fn each_target(
         &self,
-        mut each: impl FnMut(DocumentRef, &str, Option<DocumentRef>) -> Result<(), Error>,
+        mut each: impl FnMut(DocumentRef, (&str, Links), Option<DocumentRef>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         for (segment, table) in self.tables.iter().enumerate() {
-            for Target { written: target, names, documents } in table.targets() {
-                let meaning = self.meaning(target, names)?;
+            for target in table.targets() {
+                let Target { written, names, .. } = target;
+                let meaning = self.meaning(written, names)?;
                 let mut by_folder = ByFolder::default();
-                for document in documents {
-                    let from = DocumentRef { segment, document: *document };
+                for (document, links) in table.links_to(target) {
+                    let from = DocumentRef { segment, document };
                     if !self.index().shows(from) {
                         continue;
                     }
@@ -152,10 +155,10 @@ impl Graph {
                         Meaning::Same(meant) => *meant,
                         Meaning::OneOf => by_folder.of(&self.index().path(from)?, |path| {
                             self.in_time()?;
-                            self.nearest(target, names, path)
+                            self.nearest(written, names, path)
                         })?,
                     };
-                    each(from, target, meant)?;
+                    each(from, (written, links), meant)?;
                 }
             }
         }
@@ -204,11 +207,6 @@ impl Graph {
         Ok(())
     }
 
-    /// The links of a note to a target.
-    pub fn links_of(&self, document: DocumentRef, target: &str) -> Option<Links> {
-        self.tables.get(document.segment)?.links_to(document.document, target)
-    }
-
     /// The notes below `root` that satisfy `is_wanted`, by path.
     pub fn notes(&self, root: &Root, is_wanted: impl Fn(DocumentRef, &str) -> bool) -> Result<Vec<DocumentRef>, Error> {
         let mut found = Vec::new();
@@ -231,8 +229,8 @@ impl Graph {
         let mut found = Vec::new();
         for (segment, table) in self.tables.iter().enumerate() {
             let same = table.targets().iter().filter(|target| &*target.written == written);
-            let documents = same.flat_map(|target| target.documents.iter());
-            found.extend(documents.map(|document| DocumentRef { segment, document: *document }));
+            let documents = same.flat_map(|target| table.links_to(target));
+            found.extend(documents.map(|(document, _)| DocumentRef { segment, document }));
         }
         found.retain(|document| self.index().shows(*document));
         found

@@ -100,8 +100,8 @@ pub(crate) struct Target {
     pub(crate) written: Box<str>,
     /// The folded names of files that such links may mean.
     pub(crate) names: Box<[Box<str>]>,
-    /// The documents that contain the target, ascending.
-    pub(crate) documents: Vec<u32>,
+    /// The documents that contain the target, ascending, each with the place of its links to it.
+    documents: Vec<(u32, u32)>,
 }
 
 impl LinkTable {
@@ -110,11 +110,10 @@ impl LinkTable {
         self.names.get(name).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The targets, as written, that may mean a file with this folded name, and the documents that contain them.
-    pub(crate) fn targets_with(&self, name: &str) -> impl Iterator<Item = (&str, &[u32])> {
+    /// The targets that may mean a file with this folded name.
+    pub(crate) fn targets_with(&self, name: &str) -> impl Iterator<Item = &Target> {
         let targets = self.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
-        let target = |target: &u32| self.targets.get(*target as usize);
-        targets.iter().filter_map(target).map(|target| (&*target.written, target.documents.as_slice()))
+        targets.iter().filter_map(|target| self.targets.get(*target as usize))
     }
 
     /// All targets.
@@ -128,9 +127,9 @@ impl LinkTable {
         self.links_of(document).iter().filter_map(target)
     }
 
-    /// The links of a document to a target.
-    pub(crate) fn links_to(&self, document: u32, target: &str) -> Option<Links> {
-        self.targets_of(document).find(|(written, _)| *written == target).map(|(_, links)| links)
+    /// The documents that contain a target, ascending, each with its links to it.
+    pub(crate) fn links_to(&self, target: &Target) -> impl Iterator<Item = (u32, Links)> {
+        target.documents.iter().filter_map(|(document, place)| Some((*document, *self.links.get(*place as usize)?)))
     }
 
     /// The number of targets of a document.
@@ -189,7 +188,7 @@ impl Maker {
                     links.embeds += embeds;
                 }
                 None => {
-                    target.documents.push(document);
+                    target.documents.push((document, table.links.len() as u32));
                     table.links.push(Links { target: id, first: index, count: 1, embeds });
                 }
             }

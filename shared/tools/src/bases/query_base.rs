@@ -2,7 +2,7 @@
 
 use atlas_access::Access;
 use atlas_expressions::base::{self, Base, Filter};
-use atlas_expressions::{Dialect, Pages as _, show};
+use atlas_expressions::{Dialect, Pages as _};
 use atlas_ops::arguments::{Bounded, Given, ReadPath, Text, invalid_input};
 use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
@@ -16,12 +16,12 @@ use atlas_vault::queries::{Asked, queries};
 use futures::future::try_join;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::read_base::Column;
 use super::{parsed, view};
 use crate::formats;
-use crate::queries::{evaluator, ran_base};
+use crate::queries::{answer_room, empty_columns, evaluator, json, ran_base};
 
 /// Runs a view of a base.
 pub struct QueryBase;
@@ -133,10 +133,19 @@ impl Operation for QueryBase {
             let (paging, asked) = (&paging, &asked);
             async move {
                 let generation = view.generation();
-                let ran = asked.run(context, view).await?;
-                let items: Vec<Item> = paging.of(&ran.items).to_vec();
-                let page = paging.page(context, generation, ran.items.len(), items)?;
-                Ok(Output { page, ..ran.output })
+                let Rows { rows, mut room, output, .. } = asked.run(context, view).await?;
+                let mut items = Vec::new();
+                for (group, row) in paging.of(&rows) {
+                    context.work.check()?;
+                    match item(context, &output.columns, group.as_ref(), row, &mut room) {
+                        Ok(item) => items.push(item),
+                        // The page ends before the row.
+                        Err(_) if !items.is_empty() => break,
+                        Err(error) => return Err(error),
+                    }
+                }
+                let page = paging.page(context, generation, rows.len(), items)?;
+                Ok(Output { page, ..output })
             }
         };
         paging.read(context, page).await
@@ -154,8 +163,13 @@ struct Query {
 
 /// All rows, and what else the answer says.
 struct Rows {
-    items: Vec<Item>,
+    /// Each with what its view groups by.
+    rows: Vec<(Option<atlas_expressions::Value>, base::Row)>,
+    /// Bytes that the answer has for them.
+    room: usize,
     output: Output,
+    /// The properties that no row has.
+    empty: Vec<String>,
 }
 
 /// A base, and where it stands.
@@ -212,7 +226,9 @@ impl Query {
             of_base.filters = Some(Filter::And(all.collect()));
         }
         let this = self.this.as_ref().unwrap_or(&self.path);
-        self.rows(context, &pages, &found, &base, &of_base, this)
+        let mut rows = self.rows(context, &pages, &found, &base, &of_base, this)?;
+        rows.output.warnings.extend(empty_columns::warnings(context, snapshot, &rows.empty).await?);
+        Ok(rows)
     }
 
     /// The base of a note that is asked for, a block or an embed; none if what is asked is a base itself.
@@ -250,32 +266,22 @@ impl Query {
             .iter()
             .map(|column| Column { property: column.property.to_string(), title: column.title.clone() });
         let columns: Vec<Column> = columns.collect();
-        let mut items = Vec::new();
-        for group in &ran.groups {
-            let key = group.key.as_ref().map(show::json);
-            for row in &group.rows {
-                let mut item = Item {
-                    note_path: row.path.to_string(),
-                    columns: Map::new(),
-                    group: key.clone(),
-                    errors: Map::new(),
-                };
-                for (column, cell) in columns.iter().zip(&row.cells) {
-                    let value = cell.as_ref().map(show::json).unwrap_or_default();
-                    item.columns.insert(column.property.clone(), value);
-                    if let Err(error) = cell {
-                        item.errors.insert(column.property.clone(), json!(error));
-                    }
-                }
-                items.push(item);
-            }
-        }
-        let summaries = ran.summaries.iter().map(|(property, summary, value)| Summary {
-            property: property.to_string(),
-            summary: summary.clone(),
-            value: value.as_ref().map(show::json).unwrap_or_default(),
-            error: value.as_ref().err().cloned(),
+        let mut room = answer_room(context);
+        let summaries = ran.summaries.iter().map(|(property, summary, value)| {
+            Ok(Summary {
+                property: property.to_string(),
+                summary: summary.clone(),
+                value: value.as_ref().map_or(Ok(Value::Null), |value| json(context, value, &mut room))?,
+                error: value.as_ref().err().cloned(),
+            })
         });
+        let summaries = summaries.collect::<Result<Vec<_>, Error>>()?;
+        let empty = empty_columns::of_base(&ran);
+        let rows = ran
+            .groups
+            .into_iter()
+            .flat_map(|base::Group { key, rows }| rows.into_iter().map(move |row| (key.clone(), row)));
+        let rows = rows.collect();
         let output = Output {
             path: found.path.clone(),
             view_used: of_base.name.clone(),
@@ -283,9 +289,36 @@ impl Query {
             columns,
             page: Page { items: Vec::new(), cursor: None, overflow: false, total_count: None },
             matched: ran.total,
-            summaries: summaries.collect(),
+            summaries,
             warnings: ran.warnings,
         };
-        Ok(Rows { items, output })
+        Ok(Rows { rows, room, output, empty })
     }
+}
+
+/// A row as an item of the page.
+fn item(
+    context: &Context<'_>,
+    columns: &[Column],
+    group: Option<&atlas_expressions::Value>,
+    row: &base::Row,
+    room: &mut usize,
+) -> Result<Item, Error> {
+    let mut item = Item {
+        note_path: row.path.to_string(),
+        columns: Map::new(),
+        group: group.map(|key| json(context, key, room)).transpose()?,
+        errors: Map::new(),
+    };
+    for (column, cell) in columns.iter().zip(&row.cells) {
+        let value = match cell {
+            Ok(value) => json(context, value, room)?,
+            Err(error) => {
+                item.errors.insert(column.property.clone(), error.as_str().into());
+                Value::Null
+            }
+        };
+        item.columns.insert(column.property.clone(), value);
+    }
+    Ok(item)
 }

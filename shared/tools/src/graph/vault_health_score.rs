@@ -81,13 +81,15 @@ impl Operation for VaultHealthScore {
         let score = |view: View| async move {
             let graph = Graph::fetch(context, view).await?;
             let network = graph.network(context)?;
+            context.work.check()?;
             let (mut links, mut unresolved) = (0, 0);
-            graph.each_target(|from, target, meant| {
-                let count = graph.links_of(from, target).map_or(0, |links| u64::from(links.count));
+            graph.each_target(|_, (_, own), meant| {
+                let count = u64::from(own.count);
                 links += count;
                 unresolved += if meant.is_none() { count } else { 0 };
                 Ok(())
             })?;
+            context.work.check()?;
             let (mut notes, mut orphans, mut hubs) = (0, 0, 0);
             for (node, document) in (0..).zip(network.documents()) {
                 if VaultPath::parse(&graph.path(*document)?).is_ok_and(|path| path.is_note()) {

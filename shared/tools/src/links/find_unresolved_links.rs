@@ -8,6 +8,7 @@ use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::graph::Graph;
 use atlas_ops::read::index::DocumentRef;
+use atlas_ops::read::nearest;
 use atlas_ops::read::paging::{Limit, Page, Paging};
 use atlas_ops::read::view::View;
 use atlas_segment::SectionName;
@@ -89,16 +90,17 @@ impl Operation for FindUnresolvedLinks {
             let (root, paging) = (&root, &paging);
             async move {
                 let generation = view.generation();
-                let graph = Graph::fetch_with(context, view, &[SectionName::LinkLines]).await?;
+                let graph = Graph::fetch_with(context, view.clone(), &[SectionName::LinkLines]).await?;
                 let found = unresolved(&graph, root, group_by)?;
+                nearest::check_found(context, view, root, found.len()).await?;
                 let mut items = Vec::new();
-                for (target, documents) in paging.of(&found) {
+                for (target, linking) in paging.of(&found) {
+                    context.work.check()?;
                     let mut sources = Vec::new();
-                    for document in documents.iter().take(MAX_SOURCES) {
+                    for (document, first) in linking.iter().take(MAX_SOURCES) {
                         let path = graph.path(*document)?;
-                        let first = graph.links_of(*document, target).map(|links| links.first as usize);
                         let lines = graph.facts().link_lines(document.segment)?.of(document.document);
-                        let line = first.and_then(|first| lines.get(first)).copied().unwrap_or_default();
+                        let line = lines.get(*first as usize).copied().unwrap_or_default();
                         sources.push(LinkSource { path, line: line.saturating_add(1) });
                     }
                     items.push(Unresolved { target: target.clone(), sources });
@@ -110,35 +112,37 @@ impl Operation for FindUnresolvedLinks {
     }
 }
 
+/// A note, and the index of its first link to a target.
+type Linking = (DocumentRef, u32);
+
 /// The targets without a file, in the order of the items, each with the notes that link to it.
-fn unresolved(graph: &Graph, root: &Root, group_by: GroupBy) -> Result<Vec<(String, Vec<DocumentRef>)>, Error> {
+fn unresolved(graph: &Graph, root: &Root, group_by: GroupBy) -> Result<Vec<(String, Vec<Linking>)>, Error> {
     let mut below = Vec::new();
     for segment in graph.index().segments() {
         below.push(graph.facts().below(segment, root)?);
     }
-    let mut targets: BTreeMap<String, Vec<DocumentRef>> = BTreeMap::new();
-    graph.each_target(|from, target, meant| {
+    let mut targets: BTreeMap<String, Vec<Linking>> = BTreeMap::new();
+    graph.each_target(|from, (target, links), meant| {
         if meant.is_none() && below.get(from.segment).is_some_and(|below| below.contains(&from.document)) {
             match targets.get_mut(target) {
-                Some(sources) => sources.push(from),
-                None => drop(targets.insert(target.to_owned(), vec![from])),
+                Some(sources) => sources.push((from, links.first)),
+                None => drop(targets.insert(target.to_owned(), vec![(from, links.first)])),
             }
         }
         Ok(())
     })?;
     if group_by == GroupBy::Source {
-        let single = |(target, sources): (String, Vec<DocumentRef>)| {
+        let single = |(target, sources): (String, Vec<Linking>)| {
             sources.into_iter().map(move |source| (target.clone(), vec![source]))
         };
-        let mut all: Vec<(String, Vec<DocumentRef>)> = targets.into_iter().flat_map(single).collect();
-        let source = |sources: &[DocumentRef]| sources.first().copied();
-        let path = |sources: &[DocumentRef]| source(sources).and_then(|source| graph.path(source).ok());
+        let mut all: Vec<(String, Vec<Linking>)> = targets.into_iter().flat_map(single).collect();
+        let path = |sources: &[Linking]| sources.first().and_then(|(source, _)| graph.path(*source).ok());
         all.sort_by_cached_key(|(target, sources)| (path(sources), target.clone()));
         return Ok(all);
     }
-    let mut all: Vec<(String, Vec<DocumentRef>)> = targets.into_iter().collect();
+    let mut all: Vec<(String, Vec<Linking>)> = targets.into_iter().collect();
     for (_, sources) in &mut all {
-        graph.index().sort_by_path(sources, |source| *source);
+        graph.index().sort_by_path(sources, |(source, _)| *source);
     }
     Ok(all)
 }

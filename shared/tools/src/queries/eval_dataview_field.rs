@@ -2,7 +2,7 @@
 
 use atlas_access::Access;
 use atlas_expressions::plan::expr_reads_lists;
-use atlas_expressions::{Dialect, Pages as _, Value, show};
+use atlas_expressions::{Dialect, Pages as _, Value};
 use atlas_ops::arguments::{ReadPath, Text};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
@@ -13,7 +13,7 @@ use atlas_vault::VaultPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{check_no_program, evaluator};
+use super::{answer_room, check_no_program, evaluator, json};
 
 /// Evaluates a Dataview expression for a note, without the app.
 pub struct EvalDataviewField;
@@ -79,7 +79,7 @@ impl Operation for EvalDataviewField {
                 Ok(Output {
                     path: path.to_owned(),
                     expression: text.to_owned(),
-                    value: show::json(&value),
+                    value: json(context, &value, &mut answer_room(context))?,
                     r#type: value.type_name(),
                 })
             }

@@ -9,7 +9,7 @@ use atlas_ops::read::view::View;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Table, check_no_program, evaluator};
+use super::{Table, check_no_program, empty_columns, evaluator};
 
 /// A language of queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -81,9 +81,12 @@ pub(super) async fn dataview(
     query: &dql::Query,
     this: Option<&str>,
 ) -> Result<Table, Error> {
-    let pages = IndexPages::fetch_for(context, view, Dialect::Dataview, plan::reads_lists(query)).await?;
+    let pages = IndexPages::fetch_for(context, view.clone(), Dialect::Dataview, plan::reads_lists(query)).await?;
     let ran = ran_dql(context, &pages, &evaluator(context, &pages, Dialect::Dataview, this), text, query)?;
-    Ok(Table::of_dql(query, ran))
+    let mut table = Table::of_dql(query, ran);
+    let empty = empty_columns::of_dql(query, &table);
+    table.warnings.extend(empty_columns::warnings(context, view, &empty).await?);
+    Ok(table)
 }
 
 /// The result of a Dataview query over `pages`; `evaluator` is over them too.
@@ -110,8 +113,9 @@ pub(super) async fn bases(
     of_base: &base::View,
     this: Option<&str>,
 ) -> Result<Table, Error> {
-    let pages = IndexPages::fetch(context, view, Dialect::Bases).await?;
-    let ran = ran_base(context, &pages, &evaluator(context, &pages, Dialect::Bases, this), text, base, of_base)?;
+    let pages = IndexPages::fetch(context, view.clone(), Dialect::Bases).await?;
+    let mut ran = ran_base(context, &pages, &evaluator(context, &pages, Dialect::Bases, this), text, base, of_base)?;
+    ran.warnings.extend(empty_columns::warnings(context, view, &empty_columns::of_base(&ran)).await?);
     Ok(Table::of_base(of_base, ran))
 }
 

@@ -2,14 +2,16 @@
 
 use std::collections::HashSet;
 
+use atlas_expressions::Dialect;
 use atlas_expressions::base;
 use atlas_expressions::dql::{Header, Output, Query, Ran, Step};
 use atlas_expressions::value::{Object, Value, Widget};
-use atlas_expressions::{Dialect, show};
 use atlas_ops::error::Error;
 use atlas_ops::operation::Context;
 use atlas_ops::read::paging::Paging;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
+
+use super::{answer_room, json};
 
 /// The fields that every task has; what else it has, it says in its text.
 const OF_EVERY_TASK: [&str; 25] = [
@@ -58,7 +60,7 @@ pub(crate) struct Table {
 #[derive(Debug)]
 pub(crate) struct Row {
     /// As many as there are columns.
-    pub(crate) cells: Vec<Json>,
+    pub(crate) cells: Vec<Value>,
     /// The file that it is of, if it is of one.
     pub(crate) path: Option<String>,
 }
@@ -75,9 +77,20 @@ pub(super) struct TablePage {
 impl Table {
     /// The page that `paging` asks for, as far as an answer has room.
     pub(super) fn page(&self, context: &Context<'_>, paging: &Paging, generation: u64) -> Result<TablePage, Error> {
-        let items = paging.of(&self.rows).iter().map(|row| (&row.cells, &row.path)).collect();
+        let mut room = answer_room(context);
+        let mut items = Vec::new();
+        for row in paging.of(&self.rows) {
+            context.work.check()?;
+            let cells = row.cells.iter().map(|cell| json(context, cell, &mut room)).collect::<Result<Vec<Json>, _>>();
+            match cells {
+                Ok(cells) => items.push((cells, row.path.clone())),
+                // The page ends before the row.
+                Err(_) if !items.is_empty() => break,
+                Err(error) => return Err(error),
+            }
+        }
         let page = paging.page(context, generation, self.rows.len(), items)?;
-        let (rows, paths) = page.items.iter().map(|(cells, path)| ((*cells).clone(), (*path).clone())).unzip();
+        let (rows, paths) = page.items.into_iter().unzip();
         Ok(TablePage { rows, paths, cursor: page.cursor, overflow: page.overflow })
     }
 
@@ -91,7 +104,7 @@ impl Table {
         let groups: Vec<&str> = query.steps.iter().filter_map(group).collect();
         let id = groups.last().copied().unwrap_or("File").to_owned();
         let files = ran.files.into_iter().map(|file| file.map(|path| path.to_string()));
-        let row = |cells: &[Value], path| Row { cells: cells.iter().map(show::json).collect(), path };
+        let row = |cells: &[Value], path| Row { cells: cells.to_vec(), path };
         let (columns, rows): (Vec<String>, Vec<Row>) = match ran.output {
             Output::Table { columns, rows } => {
                 (columns, rows.iter().zip(files).map(|(cells, path)| row(cells, path)).collect())
@@ -136,13 +149,15 @@ impl Table {
         let columns = key.into_iter().chain(ran.columns.into_iter().map(|column| column.title)).collect();
         let mut rows = Vec::new();
         for group in ran.groups {
-            let key = group.key.as_ref().map(show::json);
             for row in group.rows {
                 let cells = row.cells.into_iter().map(|cell| match cell {
-                    Ok(value) => show::json(&value),
-                    Err(message) => json!({ "error": message }),
+                    Ok(value) => value,
+                    Err(message) => Value::object(Object::from_iter([("error".into(), message.into())])),
                 });
-                rows.push(Row { cells: key.iter().cloned().chain(cells).collect(), path: Some(row.path.to_string()) });
+                rows.push(Row {
+                    cells: group.key.iter().cloned().chain(cells).collect(),
+                    path: Some(row.path.to_string()),
+                });
             }
         }
         Self::new(columns, rows, ran.warnings)
@@ -154,21 +169,20 @@ fn group(step: &Step) -> Option<&str> {
 }
 
 /// Adds tasks, or groups of them, as rows that begin with the keys of their groups.
-fn add_tasks(tasks: &[Value], keys: &mut Vec<Json>, rows: &mut Vec<Row>) {
+fn add_tasks(tasks: &[Value], keys: &mut Vec<Value>, rows: &mut Vec<Row>) {
     for task in tasks {
         let Value::Object(task) = task else { continue };
         if let (Some(key), Some(Value::List(inner)), None) = (task.get("key"), task.get("rows"), task.get("symbol")) {
-            keys.push(show::json(key));
+            keys.push(key.clone());
             add_tasks(inner, keys, rows);
             keys.pop();
             continue;
         }
         let line = task.get("line").and_then(Value::as_number).unwrap_or_default() + 1.0;
-        let own = |name: &str| task.get(name).map_or(Json::Null, show::json);
+        let own = |name: &str| task.get(name).cloned().unwrap_or_default();
         let fields = task.iter().filter(|(name, _)| !OF_EVERY_TASK.contains(&&***name));
         let fields: Object = fields.map(|(name, value)| (name.clone(), value.clone())).collect();
-        let cells =
-            [own("text"), own("status"), own("path"), show::json(&line.into()), show::json(&Value::object(fields))];
+        let cells = [own("text"), own("status"), own("path"), line.into(), Value::object(fields)];
         let path = task.get("path").and_then(Value::as_text).map(str::to_owned);
         rows.push(Row { cells: keys.iter().cloned().chain(cells).collect(), path });
     }

@@ -48,7 +48,7 @@ impl Scan {
         let limits = Limits { steps: 10_000_000, bytes: 128 << 20 };
         let evaluator = Evaluator::new(self, Setting { dialect: Dialect::Dataview, now, this: None, limits });
         let ran = dql::run(&query, &evaluator, &self.paths()).map_err(|_| "dql_error".to_owned())?;
-        let cells = |cells: &[Value]| cells.iter().map(show::json).collect::<Vec<_>>();
+        let cells = |cells: &[Value]| cells.iter().map(json_of).collect::<Vec<_>>();
         Ok(match ran.output {
             dql::Output::Table { rows, .. } => rows.iter().map(|row| json!(cells(row))).collect(),
             dql::Output::List(items) => items.iter().map(|item| json!(pair(item))).collect(),
@@ -195,8 +195,12 @@ impl Pages for Scan {
     }
 }
 
+fn json_of(value: &Value) -> Json {
+    show::json(value, &mut { usize::MAX }).unwrap()
+}
+
 fn pair(item: &Value) -> Vec<Json> {
-    let json = show::json(item);
+    let json = json_of(item);
     match item {
         Value::Widget(_) => vec![json["key"].clone(), json["value"].clone()],
         _ => vec![json],
@@ -206,17 +210,17 @@ fn pair(item: &Value) -> Vec<Json> {
 fn add_task(task: &Value, keys: &mut Vec<Json>, rows: &mut Vec<Json>) {
     let Value::Object(task) = task else { return };
     if let Some(Value::List(inner)) = task.get("rows") {
-        keys.push(show::json(task.get("key").unwrap()));
+        keys.push(json_of(task.get("key").unwrap()));
         inner.iter().for_each(|task| add_task(task, keys, rows));
         keys.pop();
         return;
     }
-    let own = |name: &str| task.get(name).map_or(Json::Null, show::json);
+    let own = |name: &str| task.get(name).map_or(Json::Null, json_of);
     let known = ["task", "line", "path", "text", "status", "completed"];
     let fields: serde_json::Map<String, Json> = task
         .iter()
         .filter(|(name, _)| !known.contains(&&***name))
-        .map(|(name, value)| (name.to_string(), show::json(value)))
+        .map(|(name, value)| (name.to_string(), json_of(value)))
         .collect();
     let line = own("line").as_u64().unwrap() + 1;
     let cells = [own("text"), own("status"), own("path"), line.into(), fields.into()];

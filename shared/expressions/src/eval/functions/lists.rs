@@ -2,10 +2,8 @@ use std::cmp::Ordering;
 
 use super::Function;
 use super::shape::{each, unfit};
-use crate::Dialect;
 use crate::error::{Error, Result};
-use crate::eval::Evaluator;
-use crate::show;
+use crate::eval::{Evaluator, MAX_VALUE_BYTES};
 use crate::value::{Function as Written, Object, Value};
 
 pub(super) const FUNCTIONS: &[(&str, Function)] = &[
@@ -54,6 +52,18 @@ pub(crate) fn merge_sort<T>(values: Vec<T>, compare: &mut dyn FnMut(&T, &T) -> R
     Ok(order.into_iter().filter_map(|at| values.get_mut(at)?.take()).collect())
 }
 
+/// The values of which none is the same as the one kept before it.
+pub(crate) fn without_repeats<T>(values: Vec<T>, same: &mut dyn FnMut(&T, &T) -> Result<bool>) -> Result<Vec<T>> {
+    let mut kept: Vec<T> = Vec::with_capacity(values.len());
+    for value in values {
+        let repeats = kept.last().map(|last| same(&value, last)).transpose()?;
+        if repeats != Some(true) {
+            kept.push(value);
+        }
+    }
+    Ok(kept)
+}
+
 fn extract(evaluator: &Evaluator<'_>, arguments: &[Value]) -> Result<Value> {
     each(evaluator, arguments, &[0], &|arguments| {
         let Some((object, keys)) = arguments.split_first() else {
@@ -75,7 +85,7 @@ fn sort(evaluator: &Evaluator<'_>, arguments: &[Value]) -> Result<Value> {
         [Value::List(items)] => {
             let compare = &mut |left: &Value, right: &Value| {
                 evaluator.spend(1)?;
-                Ok(evaluator.compare(left, right))
+                evaluator.compare(left, right)
             };
             Ok(Value::list(merge_sort((**items).clone(), compare)?))
         }
@@ -84,7 +94,7 @@ fn sort(evaluator: &Evaluator<'_>, arguments: &[Value]) -> Result<Value> {
             let keyed = keyed.collect::<Result<Vec<_>>>()?;
             let compare = &mut |left: &(Value, Value), right: &(Value, Value)| {
                 evaluator.spend(1)?;
-                Ok(evaluator.compare(&left.0, &right.0))
+                evaluator.compare(&left.0, &right.0)
             };
             Ok(Value::list(merge_sort(keyed, compare)?.into_iter().map(|(_, item)| item).collect()))
         }
@@ -155,15 +165,15 @@ fn quantified(evaluator: &Evaluator<'_>, arguments: &[Value], holds: fn(usize, u
 }
 
 /// Texts with something between them.
-pub(crate) fn joined(evaluator: &Evaluator<'_>, items: &[Value], separator: &str, dialect: Dialect) -> Result<Value> {
+pub(crate) fn joined(evaluator: &Evaluator<'_>, items: &[Value], separator: &str) -> Result<Value> {
     let mut text = String::new();
     for (at, item) in items.iter().enumerate() {
         if at > 0 {
             text.push_str(separator);
         }
-        text.push_str(&show::text(item, dialect)?);
+        text.push_str(&evaluator.shown(item)?);
         evaluator.spend(1)?;
-        if text.len() > crate::eval::MAX_VALUE_BYTES {
+        if text.len() > MAX_VALUE_BYTES {
             evaluator.make(text.len())?;
         }
     }
@@ -173,9 +183,9 @@ pub(crate) fn joined(evaluator: &Evaluator<'_>, items: &[Value], separator: &str
 fn join(evaluator: &Evaluator<'_>, arguments: &[Value]) -> Result<Value> {
     let positions: &[usize] = if arguments.len() == 2 { &[1] } else { &[] };
     each(evaluator, arguments, positions, &|arguments| match arguments {
-        [Value::List(items), Value::Text(separator)] => joined(evaluator, items, separator, Dialect::Dataview),
-        [Value::List(items)] | [Value::List(items), Value::Null] => joined(evaluator, items, ", ", Dialect::Dataview),
-        [value] | [value, Value::Text(_)] => Ok(show::text(value, Dialect::Dataview)?.into()),
+        [Value::List(items), Value::Text(separator)] => joined(evaluator, items, separator),
+        [Value::List(items)] | [Value::List(items), Value::Null] => joined(evaluator, items, ", "),
+        [value] | [value, Value::Text(_)] => Ok(evaluator.shown(value)?.into()),
         _ => Err(unfit("join", arguments)),
     })
 }
@@ -221,7 +231,8 @@ pub(crate) fn flattened(
             _ => into.push(item.clone()),
         }
     }
-    Ok(())
+    let bytes = into.len().saturating_mul(size_of::<Value>());
+    if bytes > MAX_VALUE_BYTES { evaluator.make(bytes) } else { Ok(()) }
 }
 
 fn flat(evaluator: &Evaluator<'_>, arguments: &[Value]) -> Result<Value> {
@@ -261,10 +272,12 @@ fn unique(evaluator: &Evaluator<'_>, arguments: &[Value]) -> Result<Value> {
             let numbered: Vec<_> = items.iter().cloned().enumerate().collect();
             let compare = &mut |left: &(usize, Value), right: &(usize, Value)| {
                 evaluator.spend(1)?;
-                Ok(evaluator.compare(&left.1, &right.1))
+                evaluator.compare(&left.1, &right.1)
             };
-            let mut sorted = merge_sort(numbered, compare)?;
-            sorted.dedup_by(|later, earlier| evaluator.compare(&later.1, &earlier.1).is_eq());
+            let same = &mut |later: &(usize, Value), earlier: &(usize, Value)| {
+                Ok(evaluator.compare(&later.1, &earlier.1)?.is_eq())
+            };
+            let mut sorted = without_repeats(merge_sort(numbered, compare)?, same)?;
             sorted.sort_by_key(|(at, _)| *at);
             Ok(Value::list(sorted.into_iter().map(|(_, item)| item).collect()))
         }

@@ -2,10 +2,8 @@ use std::sync::Arc;
 
 use super::Function;
 use super::shape::{each, unfit};
-use crate::Dialect;
 use crate::error::{Error, Result};
 use crate::eval::Evaluator;
-use crate::show;
 use crate::time::{read, stamp};
 use crate::value::{Link, Object, Value, Widget};
 
@@ -99,9 +97,9 @@ fn first_number(text: &str) -> Option<f64> {
     read::number(text, start).map(|(number, _)| number)
 }
 
-fn string(_: &Evaluator<'_>, arguments: &[Value]) -> Result<Value> {
+fn string(evaluator: &Evaluator<'_>, arguments: &[Value]) -> Result<Value> {
     match arguments {
-        [value] => Ok(show::text(value, Dialect::Dataview)?.into()),
+        [value] => Ok(evaluator.shown(value)?.into()),
         _ => Err(unfit("string", arguments)),
     }
 }

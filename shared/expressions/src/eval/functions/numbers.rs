@@ -63,7 +63,7 @@ fn extreme(evaluator: &Evaluator<'_>, arguments: &[Value], wanted: Ordering) -> 
     for value in values {
         let better = best.is_null()
             || !value.is_null()
-                && match evaluator.compare(&best, value) {
+                && match evaluator.compare(&best, value)? {
                     Ordering::Less => wanted == Ordering::Greater,
                     Ordering::Equal => wanted == Ordering::Greater,
                     Ordering::Greater => wanted == Ordering::Less,
@@ -93,7 +93,8 @@ fn extreme_by(evaluator: &Evaluator<'_>, name: &str, arguments: &[Value], wanted
         if key.is_null() {
             continue;
         }
-        let better = best.as_ref().is_none_or(|(_, least)| match (evaluator.compare(least, &key), wanted) {
+        let order = best.as_ref().map(|(_, least)| evaluator.compare(least, &key)).transpose()?;
+        let better = order.is_none_or(|order| match (order, wanted) {
             (Ordering::Greater, Ordering::Less) => true,
             (order, Ordering::Greater) => order != Ordering::Greater,
             _ => false,

@@ -1,10 +1,9 @@
 use super::Function;
 use super::shape::{each, unfit};
-use crate::Dialect;
 use crate::error::{Error, Result};
-use crate::eval::Evaluator;
+use crate::eval::{Evaluator, MAX_VALUE_BYTES};
+use crate::numbers;
 use crate::value::{Object, Value};
-use crate::{numbers, show};
 
 pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("default", |evaluator, arguments| defaulted(evaluator, "default", arguments, &[0, 1])),
@@ -34,29 +33,38 @@ fn choice(evaluator: &Evaluator<'_>, arguments: &[Value]) -> Result<Value> {
 
 fn display(evaluator: &Evaluator<'_>, arguments: &[Value]) -> Result<Value> {
     match arguments {
-        [value] => Ok(displayed(evaluator, value, 0)?.into()),
+        [value] => {
+            let mut text = String::new();
+            displayed(evaluator, value, 0, &mut text)?;
+            Ok(text.into())
+        }
         _ => Err(unfit("display", arguments)),
     }
 }
 
-fn displayed(evaluator: &Evaluator<'_>, value: &Value, depth: usize) -> Result<String> {
+fn displayed(evaluator: &Evaluator<'_>, value: &Value, depth: usize, text: &mut String) -> Result<()> {
     evaluator.spend(1)?;
     if depth > 40 {
         return Err(Error::limit("lists may nest 40 deep"));
     }
-    Ok(match value {
-        Value::Null => String::new(),
+    match value {
+        Value::Null => {}
         Value::List(items) => {
-            let items = items.iter().map(|item| displayed(evaluator, item, depth + 1)).collect::<Result<Vec<_>>>()?;
-            items.join(", ")
+            for (at, item) in items.iter().enumerate() {
+                if at > 0 {
+                    text.push_str(", ");
+                }
+                displayed(evaluator, item, depth + 1, text)?;
+            }
         }
-        Value::Text(text) => plain(evaluator, text)?,
+        Value::Text(own) => text.push_str(&plain(evaluator, own)?),
         Value::Link(link) => match &link.display {
-            Some(display) if !display.is_empty() => plain(evaluator, display)?,
-            _ => link.shown(),
+            Some(display) if !display.is_empty() => text.push_str(&plain(evaluator, display)?),
+            _ => text.push_str(&link.shown()),
         },
-        _ => show::text(value, Dialect::Dataview)?,
-    })
+        _ => text.push_str(&evaluator.shown(value)?),
+    }
+    if text.len() > MAX_VALUE_BYTES { evaluator.make(text.len()) } else { Ok(()) }
 }
 
 /// Markdown as plain text: links are what they show, marks of emphasis, code, headings, quotes and lists go.

@@ -42,7 +42,7 @@ fn found(evaluator: &Evaluator<'_>, hay: &Value, needle: &Value, mode: Mode, dep
                 let own = match mode {
                     Mode::Exact => {
                         evaluator.spend(1)?;
-                        evaluator.compare(needle, item).is_eq()
+                        evaluator.compare(needle, item)?.is_eq()
                     }
                     // An entry against a list: as if it were asked for each of its entries, which is a list, and is not true.
                     _ => found(evaluator, item, needle, mode, depth + 1)?,
@@ -62,7 +62,7 @@ fn found(evaluator: &Evaluator<'_>, hay: &Value, needle: &Value, mode: Mode, dep
             &**key == "file" || page.over.contains_key(key) || evaluator.pages().property(&page.path, key).is_some()
         }
         (Value::File(_), Value::Text(key)) => file_fields(Dialect::Dataview).contains(&&**key),
-        _ => evaluator.compare(hay, needle).is_eq(),
+        _ => evaluator.compare(hay, needle)?.is_eq(),
     })
 }
 

@@ -1,11 +1,9 @@
 use std::sync::Arc;
 
 use super::Call;
-use crate::Dialect;
 use crate::error::Result;
 use crate::eval::Evaluator;
 use crate::pages::{Fact, in_folder};
-use crate::show;
 use crate::value::{Link, Value};
 
 pub(super) const NAMES: &[&str] = &["asLink", "hasLink", "hasProperty", "hasTag", "inFolder", "asFile", "linksTo"];
@@ -14,7 +12,7 @@ pub(super) fn call(evaluator: &Evaluator<'_>, call: &Call<'_>, path: &Arc<str>) 
     Ok(Some(match (call.name, call.arguments) {
         ("asLink", []) => Value::link(Link::file(path.clone())),
         ("asLink", [display]) => {
-            let display = show::text(display, Dialect::Bases)?;
+            let display = evaluator.shown(display)?;
             Value::link(Link { display: (!display.is_empty()).then(|| display.into()), ..Link::file(path.clone()) })
         }
         ("hasLink", [Value::Null]) => false.into(),

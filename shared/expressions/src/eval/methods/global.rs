@@ -1,10 +1,8 @@
 use std::sync::Arc;
 
-use crate::Dialect;
 use crate::error::{Error, Result};
 use crate::eval::{Evaluator, Names};
 use crate::numbers;
-use crate::show;
 use crate::syntax::Expr;
 use crate::time::Date;
 use crate::value::{Link, Value};
@@ -105,7 +103,7 @@ pub(super) fn call(evaluator: &Evaluator<'_>, name: &str, arguments: &[Value]) -
         },
         ("link", [target]) => Value::link(link(target).ok_or_else(unfit)?),
         ("link", [target, display]) => {
-            let display = show::text(display, Dialect::Bases)?;
+            let display = evaluator.shown(display)?;
             let display = (!display.is_empty()).then(|| display.into());
             Value::link(Link { display, ..link(target).ok_or_else(unfit)? })
         }

@@ -1,7 +1,6 @@
 use std::sync::Arc;
 
 use super::Call;
-use crate::Dialect;
 use crate::error::{Error, Result};
 use crate::eval::functions::{flattened, joined, merge_sort, sliced};
 use crate::eval::{Evaluator, Names};
@@ -62,19 +61,21 @@ pub(super) fn each(
 
 pub(super) fn call(evaluator: &Evaluator<'_>, call: &Call<'_>, items: &[Value]) -> Result<Option<Value>> {
     evaluator.spend(items.len())?;
-    let has = |wanted: &Value| items.iter().any(|item| evaluator.equal(item, wanted));
+    let has = |wanted: &Value| any_equal(evaluator, items, wanted);
     let numbers = || items.iter().filter_map(Value::as_amount);
     Ok(Some(match (call.name, call.arguments) {
-        ("contains", [wanted]) => has(wanted).into(),
-        ("containsAll", wanted) => wanted.iter().all(has).into(),
-        ("containsAny", wanted) => wanted.iter().any(has).into(),
+        ("contains", [wanted]) => has(wanted)?.into(),
+        ("containsAll", wanted) => {
+            wanted.iter().map(has).collect::<Result<Vec<_>>>()?.into_iter().all(|has| has).into()
+        }
+        ("containsAny", wanted) => wanted.iter().map(has).collect::<Result<Vec<_>>>()?.contains(&true).into(),
         ("flat", []) => {
             let mut flat = Vec::new();
             flattened(evaluator, items, 40, &mut flat)?;
             Value::list(flat)
         }
-        ("join", [Value::Text(separator)]) => joined(evaluator, items, separator, Dialect::Bases)?,
-        ("join", []) => joined(evaluator, items, ",", Dialect::Bases)?,
+        ("join", [Value::Text(separator)]) => joined(evaluator, items, separator)?,
+        ("join", []) => joined(evaluator, items, ",")?,
         ("reverse", []) => Value::list(items.iter().rev().cloned().collect()),
         ("slice", [Value::Number(start)]) => Value::list(sliced(items, *start, None)),
         ("slice", [Value::Number(start), Value::Number(end)]) => Value::list(sliced(items, *start, Some(*end))),
@@ -83,7 +84,7 @@ pub(super) fn call(evaluator: &Evaluator<'_>, call: &Call<'_>, items: &[Value]) 
             let mut kept: Vec<Value> = Vec::new();
             for item in items {
                 evaluator.spend(kept.len())?;
-                if !kept.iter().any(|other| evaluator.equal(other, item)) {
+                if !any_equal(evaluator, &kept, item)? {
                     kept.push(item.clone());
                 }
             }
@@ -99,10 +100,20 @@ pub(super) fn call(evaluator: &Evaluator<'_>, call: &Call<'_>, items: &[Value]) 
     }))
 }
 
+/// Whether one of the entries is equal to the value.
+fn any_equal(evaluator: &Evaluator<'_>, items: &[Value], wanted: &Value) -> Result<bool> {
+    for item in items {
+        if evaluator.equal(item, wanted)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 fn sort(evaluator: &Evaluator<'_>, items: &[Value]) -> Result<Value> {
     let compare = &mut |left: &Value, right: &Value| {
         evaluator.spend(1)?;
-        Ok(evaluator.sorted(left, right))
+        evaluator.sorted(left, right)
     };
     Ok(Value::list(merge_sort(items.to_vec(), compare)?))
 }

@@ -8,7 +8,14 @@ use atlas_segment::facts::ListItem;
 
 use super::IndexPages;
 use super::properties::one_or_list;
+use crate::error::{Code, Error, Reason};
 use crate::read::index::DocumentRef;
+
+/// Most list items of a note that a query looks at. An item as an object takes about 1 KB.
+const MAX_ITEMS: usize = 50_000;
+
+/// How deep items are below one another at most, as objects: what is deeper is an item of the note alone. Queries show fewer levels.
+const MAX_DEPTH: usize = 64;
 
 /// Dates of tasks, and the fields that say them, the first of which counts.
 const DATES: [(&str, &[&str]); 5] = [
@@ -28,6 +35,16 @@ struct Below {
     is_open: bool,
 }
 
+/// The names of fields, which all items share.
+#[derive(Default)]
+struct Names(HashMap<&'static str, Arc<str>>);
+
+impl Names {
+    fn of(&mut self, name: &'static str) -> Arc<str> {
+        self.0.entry(name).or_insert_with(|| name.into()).clone()
+    }
+}
+
 impl IndexPages {
     /// The list items of a note, as objects.
     pub(super) fn items(&self, document: DocumentRef, path: &str) -> Value {
@@ -38,20 +55,27 @@ impl IndexPages {
         }
         let facts = self.graph.facts();
         let items = facts.lists(document.segment).and_then(|lists| Ok(lists.of(document.document)?));
+        let items =
+            items.and_then(|items| if items.len() > MAX_ITEMS { Err(too_many(path, items.len())) } else { Ok(items) });
         let items = self.noted(items).unwrap_or_default();
         let sections = self.sections(document, path, &items);
+        let depths = depths(&items);
         // The items below an item follow it.
         let mut below: HashMap<u32, Below> = HashMap::new();
         let mut objects = Vec::with_capacity(items.len());
-        for (item, section) in items.iter().zip(sections).rev() {
+        let shared_path: Arc<str> = path.into();
+        let mut names = Names::default();
+        for ((item, section), depth) in items.iter().zip(sections).zip(depths).rev() {
             let mut own = below.remove(&item.line).unwrap_or_default();
             own.children.reverse();
             own.is_open |= item.status.is_some_and(|status| !is_done(status));
             let is_open = own.is_open;
-            let object = Value::object(self.item(item, path, section, own));
+            let object = Value::object(self.item(item, &shared_path, section, own, &mut names));
             if let Some(parent) = item.parent.filter(|parent| *parent != item.line) {
                 let parent = below.entry(parent).or_default();
-                parent.children.push(object.clone());
+                if depth <= MAX_DEPTH {
+                    parent.children.push(object.clone());
+                }
                 parent.is_open |= is_open;
             }
             objects.push(object);
@@ -78,13 +102,14 @@ impl IndexPages {
         sections
     }
 
-    fn item(&self, item: &ListItem, path: &str, section: Arc<Link>, below: Below) -> Object {
+    fn item(&self, item: &ListItem, path: &Arc<str>, section: Arc<Link>, below: Below, names: &mut Names) -> Object {
         let number = |number: u32| Value::Number(f64::from(number));
         let section = Value::Link(section);
         let link = item.block_id.as_ref().map_or_else(
             || section.clone(),
             |id| {
-                let block = Link { subpath: Some(id.as_str().into()), target: Target::Block, ..Link::file(path) };
+                let block =
+                    Link { subpath: Some(id.as_str().into()), target: Target::Block, ..Link::file(path.clone()) };
                 Value::link(block)
             },
         );
@@ -97,35 +122,36 @@ impl IndexPages {
         let fields = self.item_fields(item, &one_line, path);
         let children = Value::list(below.children);
         let is_task = Value::Boolean(item.status.is_some());
-        let place = |line: u32| Value::object(Object::from_iter([("line".into(), number(line))]));
+        let line = names.of("line");
+        let place = |at: u32| Value::object(Object::from_iter([(line.clone(), number(at))]));
         let position = Object::from_iter([
-            ("start".into(), place(item.line)),
-            ("end".into(), place(item.line.saturating_add(item.lines.saturating_sub(1)))),
+            (names.of("start"), place(item.line)),
+            (names.of("end"), place(item.line.saturating_add(item.lines.saturating_sub(1)))),
         ]);
         let mut object = Object::from_iter([
-            ("symbol".into(), item.marker.as_str().into()),
-            ("link".into(), link),
-            ("section".into(), section.clone()),
-            ("text".into(), item.text.as_str().into()),
-            ("tags".into(), Value::list(tags.collect())),
-            ("line".into(), number(item.line)),
-            ("lineCount".into(), number(item.lines)),
-            ("list".into(), number(item.list)),
-            ("outlinks".into(), Value::list(outlinks.collect())),
-            ("path".into(), path.into()),
-            ("children".into(), children.clone()),
-            ("task".into(), is_task.clone()),
-            ("annotated".into(), Value::Boolean(!fields.is_empty())),
-            ("position".into(), Value::object(position)),
-            ("subtasks".into(), children),
-            ("real".into(), is_task),
-            ("header".into(), section),
+            (names.of("symbol"), item.marker.as_str().into()),
+            (names.of("link"), link),
+            (names.of("section"), section.clone()),
+            (names.of("text"), item.text.as_str().into()),
+            (names.of("tags"), Value::list(tags.collect())),
+            (names.of("line"), number(item.line)),
+            (names.of("lineCount"), number(item.lines)),
+            (names.of("list"), number(item.list)),
+            (names.of("outlinks"), Value::list(outlinks.collect())),
+            (names.of("path"), Value::Text(path.clone())),
+            (names.of("children"), children.clone()),
+            (names.of("task"), is_task.clone()),
+            (names.of("annotated"), Value::Boolean(!fields.is_empty())),
+            (names.of("position"), Value::object(position)),
+            (names.of("subtasks"), children),
+            (names.of("real"), is_task),
+            (names.of("header"), section),
         ]);
         if let Some(parent) = item.parent {
-            object.insert("parent".into(), number(parent));
+            object.insert(names.of("parent"), number(parent));
         }
         if let Some(id) = &item.block_id {
-            object.insert("blockId".into(), id.as_str().into());
+            object.insert(names.of("blockId"), id.as_str().into());
         }
         let dates = DATES.map(|(name, from)| {
             let values = from.iter().find_map(|field| fields.iter().find(|(key, _)| &**key == *field));
@@ -137,11 +163,11 @@ impl IndexPages {
             }
         }
         if let Some(status) = item.status {
-            object.insert("status".into(), status.to_string().into());
-            object.insert("checked".into(), Value::Boolean(status != ' '));
-            object.insert("completed".into(), Value::Boolean(is_done(status)));
-            object.insert("fullyCompleted".into(), Value::Boolean(!below.is_open));
-            let dates = dates.into_iter().filter_map(|(name, value)| Some((Arc::from(name), value?)));
+            object.insert(names.of("status"), status.to_string().into());
+            object.insert(names.of("checked"), Value::Boolean(status != ' '));
+            object.insert(names.of("completed"), Value::Boolean(is_done(status)));
+            object.insert(names.of("fullyCompleted"), Value::Boolean(!below.is_open));
+            let dates = dates.into_iter().filter_map(|(name, value)| Some((names.of(name), value?)));
             object.extend(dates.filter(|(_, value)| !value.is_null()));
         }
         object
@@ -162,6 +188,25 @@ impl IndexPages {
         }
         fields
     }
+}
+
+/// For each item how many it is below.
+fn depths(items: &[ListItem]) -> Vec<usize> {
+    let mut known: HashMap<u32, usize> = HashMap::new();
+    let depth = |item: &ListItem| {
+        let depth = item.parent.and_then(|parent| known.get(&parent)).map_or(0, |above| above.saturating_add(1));
+        known.insert(item.line, depth);
+        depth
+    };
+    items.iter().map(depth).collect()
+}
+
+/// The error for a note with more list items than a query looks at.
+fn too_many(path: &str, count: usize) -> Error {
+    let message = format!(
+        "{path} has {count} list items; a query looks at up to {MAX_ITEMS} of a note: leave it out, as by `FROM -\"its folder\"`, or split it"
+    );
+    Error::new(Code::TooLarge, Reason::ComputeBudgetExceeded, message)
 }
 
 /// Whether a task with this character in its box is done.
