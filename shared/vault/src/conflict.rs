@@ -1,6 +1,7 @@
 //! Conflict copies: files that keep another version of a file beside it, and what becomes of both when a person decides.
 
 use jiff::Zoned;
+use unicode_normalization::UnicodeNormalization;
 
 use crate::path::MAX_PATH_BYTES;
 
@@ -10,10 +11,15 @@ pub const MARK: &str = " (conflict ";
 /// Most numbered names that are tried beside a name that is taken.
 const MOST_NAMES: u32 = 1000;
 
+/// Most files that a copy with a shortened name may be of.
+const MOST_FITTING: usize = 20;
+
 /// Longest name of a file, in bytes, on nearly all file systems.
 const MAX_NAME: usize = 255;
 /// Longest extension, in bytes; a longer one counts as part of the name.
 const MAX_EXTENSION: usize = 32;
+/// The end of a shortened name, before the mark.
+const CUT: &str = "…";
 /// Longest author's name in a copy's name, in characters.
 const MAX_AUTHOR: usize = 32;
 
@@ -26,33 +32,132 @@ pub fn copy_path(path: &str, author: &str, time: &Zoned, attempt: u32) -> String
         Some((folder, name)) => (Some(folder), name),
         None => (None, path),
     };
-    // A name whose only dot is its first character has no extension.
-    let is_extension = |(stem, extension): &(&str, &str)| !stem.is_empty() && extension.len() <= MAX_EXTENSION;
-    let (stem, extension) = match name.rsplit_once('.').filter(is_extension) {
-        Some((stem, extension)) => (stem, Some(extension)),
-        None => (name, None),
-    };
+    let (stem, extension) = split(name);
     let number = if attempt > 1 { format!(" {attempt}") } else { String::new() };
     let mark = format!("{MARK}{} {}{number})", time.strftime("%Y-%m-%d %H.%M"), sanitised(author));
-    let extension = extension.map(|extension| format!(".{extension}")).unwrap_or_default();
-    let most = folder.map_or(MAX_NAME, |folder| MAX_NAME.min(MAX_PATH_BYTES.saturating_sub(folder.len() + 1)));
-    let room = most.saturating_sub(mark.len() + extension.len());
-    let stem = stem.get(..floor(stem, room)).unwrap_or_default();
-    let name = format!("{stem}{mark}{extension}");
+    let room = longest_name(folder).saturating_sub(mark.len() + extension.len());
+    let cut = if stem.len() <= room || room < CUT.len() { "" } else { CUT };
+    let stem = stem.get(..floor(stem, room - cut.len())).unwrap_or_default();
+    let name = format!("{stem}{cut}{mark}{extension}");
     folder.map_or_else(|| name.clone(), |folder| format!("{folder}/{name}"))
 }
 
-/// The original's path of the copy at `path`. [`None`] if it is not a copy's name, or the original's name was
-/// shortened.
+/// The name of a file, and its extension with the dot. A name whose only dot is its first character has no extension.
+fn split(name: &str) -> (&str, &str) {
+    let dot = name.rfind('.').filter(|dot| *dot > 0 && name.len() - dot - 1 <= MAX_EXTENSION);
+    name.split_at(dot.unwrap_or(name.len()))
+}
+
+/// Longest name of a file in `folder`, in bytes.
+fn longest_name(folder: Option<&str>) -> usize {
+    folder.map_or(MAX_NAME, |folder| MAX_NAME.min(MAX_PATH_BYTES.saturating_sub(folder.len() + 1)))
+}
+
+/// The file that a copy is of, as far as the copy's name tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Original {
+    /// The file at this path.
+    At(String),
+    /// A file whose name may have been too long for the copy's.
+    Shortened(Shortened),
+}
+
+/// The path of a copy in which the original's name may be shortened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortened {
+    /// The folder with its slash, and the beginning of the name.
+    begin: String,
+    /// The end of the beginning, if the name was not shortened.
+    cut: &'static str,
+    extension: String,
+    /// The bytes that the copy's name has besides.
+    mark: usize,
+}
+
+impl Original {
+    /// The path of the file, given paths in the vault, of which those that begin with [`Shortened::begin`] are enough.
+    ///
+    /// # Errors
+    /// The files that it may be, if it is not exactly one.
+    pub fn among<'a>(&self, paths: impl IntoIterator<Item = &'a str>) -> Result<String, Vec<String>> {
+        let shortened = match self {
+            Self::At(path) => return Ok(path.clone()),
+            Self::Shortened(shortened) => shortened,
+        };
+        let mut fitting: Vec<String> =
+            paths.into_iter().filter(|path| shortened.fits(path)).take(MOST_FITTING).map(str::to_owned).collect();
+        match fitting.pop() {
+            Some(only) if fitting.is_empty() => Ok(only),
+            last => {
+                fitting.extend(last);
+                Err(fitting)
+            }
+        }
+    }
+}
+
+impl Shortened {
+    /// The beginning of the path of each file that it may be.
+    #[must_use]
+    pub fn begin(&self) -> &str {
+        &self.begin
+    }
+
+    /// The path without the mark.
+    #[must_use]
+    pub fn as_written(&self) -> String {
+        format!("{}{}{}", self.begin, self.cut, self.extension)
+    }
+
+    /// Whether the copy can be of the file at `path`.
+    fn fits(&self, path: &str) -> bool {
+        let begin = self.begin.rfind('/').map_or(0, |slash| slash + 1);
+        let Some(name) = path.get(begin..).filter(|name| path.starts_with(&self.begin) && !name.contains('/')) else {
+            return false;
+        };
+        let (stem, extension) = split(name);
+        // A folder may have spelled it with more bytes.
+        let bytes = stem.len().max(stem.nfd().map(char::len_utf8).sum()) + self.mark + extension.len();
+        let folder = path.get(..begin.saturating_sub(1)).filter(|folder| !folder.is_empty());
+        let is_whole = path.len() == self.as_written().len() && path == self.as_written();
+        extension == self.extension && !is_copy(path) && (is_whole || bytes > longest_name(folder))
+    }
+}
+
+/// Whether `path` is the name of a conflict copy.
 #[must_use]
-pub fn original_of(path: &str) -> Option<String> {
+pub fn is_copy(path: &str) -> bool {
+    original_of(path).is_some()
+}
+
+/// The original of the copy at `path`; [`None`] if it is not a copy's name.
+#[must_use]
+pub fn original_of(path: &str) -> Option<Original> {
     // 2026-11-21 14.03
     const TIME: &[u8] = b"0000-00-00 00.00 ";
     let (before, rest) = path.rsplit_once(MARK)?;
     let is_like = |(byte, like): (u8, &u8)| if *like == b'0' { byte.is_ascii_digit() } else { byte == *like };
     let is_marked = rest.len() > TIME.len() && !rest.contains('/') && rest.bytes().zip(TIME).all(is_like);
     let extension = rest.rsplit_once(')').map_or("", |(_, extension)| extension);
-    is_marked.then(|| format!("{before}{extension}"))
+    if !is_marked {
+        return None;
+    }
+    let folder = before.rsplit_once('/').map(|(folder, _)| folder);
+    let begin = folder.map_or(0, |folder| folder.len() + 1);
+    let bytes = path.len() - begin;
+    let in_folder: usize = path.get(begin..).unwrap_or_default().nfd().map(char::len_utf8).sum();
+    let whole = before.strip_suffix(CUT);
+    // A cut leaves at most three bytes of a character unused. An earlier version cut without a sign.
+    let bytes = if whole.is_some() { bytes.max(in_folder) } else { bytes };
+    if bytes + 3 < longest_name(folder) {
+        return Some(Original::At(format!("{before}{extension}")));
+    }
+    Some(Original::Shortened(Shortened {
+        begin: whole.unwrap_or(before).to_owned(),
+        cut: if whole.is_some() { CUT } else { "" },
+        extension: extension.to_owned(),
+        mark: path.len() - before.len() - extension.len(),
+    }))
 }
 
 /// The author in the name of the copy at `path`.
@@ -103,13 +208,15 @@ impl Keep {
         }
     }
 
-    /// What was done, for a person.
+    /// What was done, for a person; `had_mine` tells whether there was a file beside the copy.
     #[must_use]
-    pub const fn told(self) -> &'static str {
+    pub const fn told(self, had_mine: bool) -> &'static str {
         match self {
-            Self::Mine => "kept yours; the other version is in the trash",
-            Self::Theirs => "kept the other version; yours is in the trash",
-            Self::Both => "kept both; the other version has a name of its own",
+            Self::Mine if had_mine => "kept yours; the other version is in the trash",
+            Self::Mine => "the other version is in the trash; there was none of yours",
+            Self::Theirs if had_mine => "kept the other version; yours is in the trash",
+            Self::Both if had_mine => "kept both; the other version has a name of its own",
+            Self::Theirs | Self::Both => "kept the other version; there was none of yours",
         }
     }
 }
@@ -183,10 +290,9 @@ mod tests {
             let copy = copy(&path, &author, attempt);
             let name = copy.strip_prefix("a/").unwrap();
             prop_assert!(name.len() <= MAX_NAME && !name.contains('/') && name.ends_with(".md"));
-            prop_assert!(original_of(&copy).is_some() && original_of(&path).is_none(), "{copy}");
-            if path.len() + 80 + author.len() < MAX_NAME {
-                prop_assert_eq!(original_of(&copy), Some(path.clone()));
-            }
+            prop_assert!(is_copy(&copy) && !is_copy(&path), "{copy}");
+            let found = original_of(&copy).unwrap().among(["a/other.md", &copy, &path]);
+            prop_assert_eq!(found, Ok(path.clone()));
             prop_assert_ne!(copy, path);
         }
     }
@@ -194,12 +300,40 @@ mod tests {
     #[test]
     fn a_copy_s_name_says_of_which_file_it_is_and_whose() {
         let copy = "a/b/note (conflict 2026-11-21 14.03 research-agent 2).md";
-        assert_eq!(original_of(copy).as_deref(), Some("a/b/note.md"));
+        assert_eq!(original_of(copy), Some(Original::At("a/b/note.md".to_owned())));
         assert_eq!(author_of(copy), Some("research-agent 2"));
         for path in ["note.md", "note (conflict).md", "a (conflict 2026-11-21 14.03 x)/note.md", "n (conflict ever).md"]
         {
             assert_eq!(original_of(path), None, "{path}");
         }
+    }
+
+    #[test]
+    fn the_original_of_a_shortened_name_is_the_one_file_that_fits() {
+        let one = format!("a/{}.md", "潮".repeat(83));
+        let other = format!("a/{}汐.md", "潮".repeat(82));
+        let copy = copy(&one, "x", 1);
+        assert!(copy.contains("潮… (conflict ") && copy.len() <= "a/".len() + MAX_NAME, "{copy}");
+        let earlier = copy.replace("… (", "潮 (");
+        for copy in [copy.as_str(), &earlier] {
+            let original = original_of(copy).unwrap();
+            // Notes with the shortened name, and others that would have fitted.
+            let cut = match &original {
+                Original::Shortened(shortened) => format!("{}.md", shortened.begin()),
+                Original::At(path) => panic!("{path}"),
+            };
+            let others = ["a/潮.md", "a/b.md", copy, "b/c.md"];
+            let among = |more: &[&str]| original.among(others.iter().chain(more).copied());
+            assert_eq!(among(&[&one]), Ok(one.clone()));
+            assert_eq!(among(&[&one, &one.replace(".md", ".txt"), &one.replace("a/", "a/b/")]), Ok(one.clone()));
+            assert_eq!(among(&[]), Err(vec![]));
+            assert_eq!(among(&[&one, &other]), Err(vec![one.clone(), other.clone()]));
+            // Without the sign the name may be a whole one.
+            let with_cut = among(&[&cut, &one]);
+            assert_eq!(with_cut, if copy == earlier { Err(vec![cut, one.clone()]) } else { Ok(one.clone()) });
+        }
+        // A short name may end so.
+        assert_eq!(original_of("Wait… (conflict 2026-11-21 14.03 x).md"), Some(Original::At("Wait….md".to_owned())));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! targets stay percent-encoded or in `<>`. [`resolve`](mod@crate::resolve) says what a link means.
 
 mod retarget;
+mod rewriting;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -22,7 +23,10 @@ use crate::note::{Link, LinkKind, MAX_BODY_BYTES};
 use crate::path::VaultPath;
 use crate::resolve::{Files, is_whole_name, meanings, names, resolve};
 
+use rewriting::{rewrite, unlinkable, verify};
+
 pub use retarget::Retarget;
+pub use rewriting::relink_possible;
 
 /// Most bytes of new targets in one note. With more, the last of them would be beyond the part of a note that is parsed.
 const MAX_TARGETS_BYTES: usize = MAX_BODY_BYTES + MAX_YAML_BYTES;
@@ -175,7 +179,7 @@ pub fn relink_copy(text: &str, from: &VaultPath, to: &VaultPath, files: Files) -
 pub fn rewording(text: &str, other: &str, path: &VaultPath, moves: &Moves) -> Option<Vec<VaultPath>> {
     let form = LinkSyntax::assumed(path);
     let written = form.links(text);
-    verify(&written, other, path, moves.destination(path), moves).ok()?;
+    verify(&written, other, path, moves.destination(path), moves, &BTreeSet::new()).ok()?;
     let others = form.links(other);
     if without_targets(text, &written) != without_targets(other, &others) {
         return None;
@@ -202,62 +206,6 @@ fn replaced(text: &str, edits: impl IntoIterator<Item = (Range<usize>, String)>)
     }
     out.push_str(text.get(at..).unwrap_or_default());
     out
-}
-
-/// Rewrites the links of the note that was at `path`, for a note at `here`.
-fn rewrite(text: &str, path: &VaultPath, here: &VaultPath, moves: &Moves) -> Result<Option<Relinked>, Unlinkable> {
-    let form = LinkSyntax::assumed(path);
-    let written = form.links(text);
-    let mut edits: BTreeMap<usize, (Range<usize>, String)> = BTreeMap::new();
-    let mut rewritten = Vec::new();
-    let mut bytes = 0;
-    for link in &written {
-        let Some(meant) = moves.wanted(link, path) else { continue };
-        if resolve(&link.target, here, &moves.after) == Some(meant) {
-            continue;
-        }
-        let before = resolve(&link.target, path, &moves.before).unwrap_or(meant);
-        let edit = targets(link, before, meant, here, &moves.after).find_map(|target| edit(text, link, &target));
-        let (range, new) = edit.ok_or_else(|| unlinkable(link, path, meant))?;
-        let new = form.written(new);
-        bytes += new.len();
-        if bytes > MAX_TARGETS_BYTES {
-            return Err(unlinkable(link, path, meant));
-        }
-        rewritten.push(meant.clone());
-        // Reference links with the same definition share one destination.
-        edits.insert(range.start, (range, new));
-    }
-    if edits.is_empty() {
-        return Ok(None);
-    }
-    let out = replaced(text, edits.into_values());
-    verify(&written, &out, path, here, moves)?;
-    Ok(Some(Relinked { text: out, meant: rewritten }))
-}
-
-fn unlinkable(link: &Link, note: &VaultPath, meant: &VaultPath) -> Unlinkable {
-    Unlinkable { note: note.clone(), line: link.line, meant: meant.clone() }
-}
-
-/// Fails unless `text` has the same links as before and each means what it must. This check is needed because the text around a link
-/// decides whether it is a link.
-fn verify(before: &[Link], text: &str, path: &VaultPath, here: &VaultPath, moves: &Moves) -> Result<(), Unlinkable> {
-    let links = LinkSyntax::assumed(path).links(text);
-    for (index, old) in before.iter().enumerate() {
-        let wanted = moves.wanted(old, path);
-        let is_as_wanted = |new: &Link| {
-            let is_meant = match wanted {
-                Some(wanted) => is_internal(new) && resolve(&new.target, here, &moves.after) == Some(wanted),
-                None => new.target == old.target,
-            };
-            is_meant && new.kind == old.kind && new.subpath == old.subpath
-        };
-        if links.len() != before.len() || !links.get(index).is_some_and(is_as_wanted) {
-            return Err(unlinkable(old, path, wanted.unwrap_or(here)));
-        }
-    }
-    Ok(())
 }
 
 /// Whether a link means a file, and not the note itself or something outside of the vault.

@@ -232,3 +232,24 @@ fn a_link_that_cannot_be_written_is_told_and_the_others_follow() {
     );
     world.is_at_rest();
 }
+
+#[test]
+fn a_link_that_cannot_be_written_keeps_no_other_of_its_note_from_following() {
+    let log = "[[Harbour]]\n\n[it](Harbour.md) and [[Quay]], [[Harbour#Pier|there]]\n";
+    let vault = VaultBuilder::new().note("Harbour.md", HARBOUR).note("Quay.md", "# Quay\n\nOf stone.\n");
+    let world = World::new(vault.note("log.md", log));
+    world.rename("Harbour.md", "Pier #1.md");
+    world.rename("Quay.md", "Wharf.md");
+    let output = world.place.sync(world.vault.root()).args(["--json", "--relink"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "something waits for the person");
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(counts(&summary), [2, 2, 1], "{summary}");
+    let left: Vec<&str> =
+        summary["relinked"]["left"].as_array().unwrap().iter().map(|left| left.as_str().unwrap()).collect();
+    assert!(
+        left.len() == 2 && left[0].contains("line 1 of log.md") && left[1].contains("line 3 of log.md"),
+        "{left:?}"
+    );
+    assert_eq!(world.read("log.md"), "[[Harbour]]\n\n[it](Pier%20%231.md) and [[Wharf]], [[Harbour#Pier|there]]\n");
+    world.is_at_rest();
+}

@@ -91,6 +91,14 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let mut left = 0;
     for (at, copy) in copies.iter().enumerate() {
         let Some(original) = original_of(copy) else { continue };
+        let original = match original.among(beside(folder, copy)?.iter().map(String::as_str)) {
+            Ok(original) => original,
+            Err(candidates) => {
+                output::error(&*unclear(copy, &candidates));
+                left += 1;
+                continue;
+            }
+        };
         let pair = Pair::of(folder, &original, copy)?;
         output::line(format_args!("{} of {all}: {original}", at + 1));
         pair.show();
@@ -116,6 +124,29 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         output::note("the next sync publishes what you kept");
     }
     Ended::waiting(left > 0)
+}
+
+/// The paths of the files in the folder of `copy`, in the vault.
+fn beside(folder: &Path, copy: &str) -> io::Result<Vec<String>> {
+    let above = copy.rsplit_once('/').map_or("", |(above, _)| above);
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder.join(above))? {
+        let name = entry?.file_name();
+        let name = name.to_str().map(|name| if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") });
+        paths.extend(name);
+    }
+    paths.sort_unstable();
+    Ok(paths)
+}
+
+/// The error for a copy of which the name does not tell the file.
+fn unclear(copy: &str, candidates: &[String]) -> Box<dyn Error> {
+    let which = match candidates {
+        [] => "no file beside it fits".to_owned(),
+        _ => format!("it may be one of {}", candidates.join(", ")),
+    };
+    format!("{copy} has its file's name shortened, and {which}: compare them yourself, then move or delete the copy")
+        .into()
 }
 
 fn ask() -> io::Result<Choice> {
@@ -178,10 +209,11 @@ impl Pair {
     /// Keeps the chosen version. Returns a report.
     fn settle(&self, folder: &Path, keep: conflict::Keep) -> Result<String, Box<dyn Error>> {
         let thrown = folder.join(TRASH).join(&self.original);
+        let had_mine = self.mine.symlink_metadata().is_ok();
         let mut name = None;
         for (version, place) in keep.moves() {
             let from = match version {
-                Version::Original if self.mine.symlink_metadata().is_err() => continue,
+                Version::Original if !had_mine => continue,
                 Version::Original => &self.mine,
                 Version::Copy => &self.theirs,
             };
@@ -189,7 +221,8 @@ impl Pair {
             name = Some(moved).filter(|_| *place == Place::Original);
         }
         let name = name.filter(|name| *name != self.mine);
-        Ok(name.map_or_else(|| keep.told().to_owned(), |name| format!("{}: {}", keep.told(), name.display())))
+        let told = keep.told(had_mine);
+        Ok(name.map_or_else(|| told.to_owned(), |name| format!("{told}: {}", name.display())))
     }
 }
 

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use memchr::memmem::Finder;
 
 use crate::error::{Code, Error, Reason};
-use crate::read::index::{DocumentRef, Index};
+use crate::read::index::{DocumentRef, Index, Want};
 use crate::read::notes::Found;
 use crate::read::passages::Passages;
 
@@ -22,8 +22,11 @@ const HEAD_BYTES: usize = 6;
 /// Most bytes of the notes that are read.
 const MAX_TEXT_BYTES: u64 = 32 << 20;
 
-/// The names of files to find links to.
+/// The names of files to find links to: as the index has them decoded, and as texts may spell them. The index has no links of files with very
+/// many, and none in segments of an earlier version.
 pub struct Naming {
+    /// The folded names.
+    files: BTreeSet<String>,
     names: Vec<Name>,
 }
 
@@ -60,9 +63,29 @@ impl Naming {
     /// Links to the files at `paths`, for an index of `segments` segments.
     pub fn of<'a>(paths: impl IntoIterator<Item = &'a VaultPath>, segments: usize) -> Self {
         let grams = (8 / segments.max(1)).clamp(1, 4);
-        let written = paths.into_iter().flat_map(relink::written_names);
-        let names: BTreeSet<String> = written.map(|name| fold(&name)).collect();
-        Self { names: names.into_iter().map(|name| Name::new(name, grams)).collect() }
+        let (mut files, mut names) = (BTreeSet::new(), BTreeSet::new());
+        for path in paths {
+            files.insert(fold(path.file_name()));
+            names.extend(relink::written_names(path).iter().map(|name| fold(name)));
+        }
+        Self { files, names: names.into_iter().map(|name| Name::new(name, grams)).collect() }
+    }
+
+    /// What to fetch of the index, with these `probes` of it.
+    pub fn want<'p>(&self, probes: &'p [Probe]) -> Want<'p> {
+        Want { probes, linked: true, ..Want::default() }
+    }
+
+    /// The documents that have such links according to `index`, including dead ones.
+    fn linking(&self, index: &Index) -> Result<BTreeSet<DocumentRef>, Error> {
+        let mut linking = BTreeSet::new();
+        for segment in index.segments() {
+            let Some(linked) = index.linked(segment)? else { continue };
+            for name in &self.files {
+                linking.extend(linked.of_key(name).map(|(document, _)| DocumentRef { segment, document }));
+            }
+        }
+        Ok(linking)
     }
 
     /// The probes for the index.
@@ -72,7 +95,7 @@ impl Naming {
     }
 
     /// The live files with links (notes, canvases, bases) that may contain such links according to `index`, which has
-    /// the postings of the probes. Files with hidden names are omitted.
+    /// what this [wants](Self::want). Files with hidden names are omitted.
     pub fn allowed(&self, index: &Index) -> Result<BTreeMap<DocumentRef, VaultPath>, Error> {
         let mut chunks = Vec::new();
         for segment in index.segments() {
@@ -83,24 +106,26 @@ impl Naming {
             chunks.push(Some(allowed.into_iter().collect()));
         }
         let passages = Passages::of(index, chunks)?;
-        let mut notes = BTreeMap::new();
+        let mut documents = self.linking(index)?;
         for segment in index.segments() {
-            for document in passages.documents(segment)? {
-                let document = DocumentRef { segment, document };
-                if index.shows(document)
-                    && let Ok(path) = VaultPath::parse(&index.path(document)?)
-                    && atlas_vault::links::has_links(&path)
-                    && !path.as_str().split('/').any(|name| name.starts_with('.'))
-                {
-                    notes.insert(document, path);
-                }
+            documents.extend(passages.documents(segment)?.map(|document| DocumentRef { segment, document }));
+        }
+        let mut notes = BTreeMap::new();
+        for document in documents {
+            if index.shows(document)
+                && let Ok(path) = VaultPath::parse(&index.path(document)?)
+                && atlas_vault::links::has_links(&path)
+                && !path.as_str().split('/').any(|name| name.starts_with('.'))
+            {
+                notes.insert(document, path);
             }
         }
         Ok(notes)
     }
 }
 
-/// The `notes` whose text contains a name of one of `namings`, with their texts, which may be too long to find all their links.
+/// The `notes` with links to a file of one of `namings` according to `index`, or whose text contains such a name; with their texts, which may
+/// be too long to find all their links.
 pub async fn naming(
     index: &Index,
     notes: BTreeMap<DocumentRef, VaultPath>,
@@ -116,6 +141,10 @@ pub async fn naming(
         return Err(too_many(&what));
     }
     let texts = index.texts(&documents).await?;
+    let mut linking = BTreeSet::new();
+    for naming in namings {
+        linking.append(&mut naming.linking(index)?);
+    }
     let finders: Vec<Finder<'_>> =
         namings.iter().flat_map(|naming| &naming.names).map(|name| Finder::new(&name.text)).collect();
     let mut folded = Vec::new();
@@ -126,7 +155,7 @@ pub async fn naming(
     };
     let mut naming = Vec::new();
     for ((document, path), text) in notes.into_iter().zip(texts) {
-        if has_name(&text) {
+        if linking.contains(&document) || has_name(&text) {
             naming.push((document, path, text));
         }
     }

@@ -1,5 +1,6 @@
 //! Many documents in one commit: the new content of each path on one state, and the segments that contain it.
 
+pub(crate) mod bookmarks;
 mod embedded;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -133,6 +134,8 @@ pub struct Batch<'a> {
     left: BTreeMap<String, Version>,
     /// By new path: the old path of a moved document.
     moved: BTreeMap<VaultPath, String>,
+    /// The moves that a person's bookmarks follow.
+    followed: bookmarks::Ways,
     changes: Vec<DocumentChange>,
     needs_confirmation: bool,
 }
@@ -141,8 +144,9 @@ impl<'a> Batch<'a> {
     /// An empty batch on `head`.
     pub fn on(head: &'a Arc<Snapshot>, context: &Context<'a>) -> Self {
         let derived = Derived { totals: head.manifest().totals, ..Derived::default() };
-        let (new, created, free, left, moved, changes) = Default::default();
-        Self { context: *context, head, derived, new, created, free, left, moved, changes, needs_confirmation: false }
+        let (new, created, free, left, moved, followed, changes) = Default::default();
+        let (context, needs_confirmation) = (*context, false);
+        Self { context, head, derived, new, created, free, left, moved, followed, changes, needs_confirmation }
     }
 
     /// The errors of those `new` paths whose names clash with existing documents. The names of the others are not
@@ -192,6 +196,7 @@ impl<'a> Batch<'a> {
     /// Puts the document `from`, which moved from another path, replacing `there`, which moved elsewhere.
     pub fn put_moved(&mut self, new: NewDocument, from: &Found, there: Option<&Found>) {
         self.note_move(from, &new.path, DocumentChange::moved);
+        self.follow(&from.record.path, &new.path);
         self.put_counted(new, there);
     }
 
@@ -256,7 +261,11 @@ impl<'a> Batch<'a> {
         self.new.insert(new.path.clone(), (new, old.map_or(0, |old| old.generation)));
     }
 
+    /// A document in the trash may be restored and make room for another at once: it is removed once.
     fn remove(&mut self, old: &Found) {
+        if self.left.contains_key(&old.record.path) {
+            return;
+        }
         self.derived.deleted.push((old.document.0, vec![old.document.1]));
         self.derived.totals.remove(old.record.kind, old.record.bytes);
         self.left.insert(old.record.path.clone(), Version::of(old));
@@ -281,7 +290,7 @@ impl<'a> Batch<'a> {
 
     /// Gives the document at `trash` a free name beside it.
     async fn put_beside(&mut self, trash: &VaultPath, old: &Found) -> Result<(), Error> {
-        for beside in beside(trash, old) {
+        for beside in writable::beside(trash, &old.sha256()) {
             let there = notes::find(self.head, beside.as_str(), |_| false).await?;
             let is_free = there.as_ref().is_none_or(|there| there.record.sha256 == old.record.sha256);
             if is_free && !self.new.contains_key(&beside) {
@@ -311,6 +320,7 @@ impl<'a> Batch<'a> {
 
     /// Like [`derived`](Self::derived), with a segment that was built before and may be the only one.
     pub async fn derived_with(mut self, early: Option<&(Hash, NewSegment)>) -> Result<Derived, Error> {
+        self.put_bookmarks().await?;
         // First, since a confirmation is used up.
         if let Some((_, clash)) = self.taken().await?.pop_first() {
             return Err(clash);
@@ -367,23 +377,6 @@ fn made_early(
     let (only, replaces) = new.values().next().filter(|_| new.len() == 1)?;
     let is_it = only.sha256 == *sha256 && only.path_on_disk.is_none() && matches!(only.content, Content::Text(_));
     is_it.then(|| NewSegment { replaces: *replaces, ..segment.clone() })
-}
-
-/// Names in the trash for a document whose own name is taken.
-fn beside(trash: &VaultPath, old: &Found) -> impl Iterator<Item = VaultPath> {
-    let sha256 = old.sha256();
-    let name = trash.as_str().rsplit_once('.').filter(|(_, extension)| !extension.contains('/'));
-    let (stem, extension) = match name {
-        Some((stem, extension)) => (stem, format!(".{extension}")),
-        None => (trash.as_str(), String::new()),
-    };
-    let short = sha256.get(..8).unwrap_or_default();
-    let names = [
-        format!("{stem} ({short}){extension}"),
-        format!("{stem} ({sha256}){extension}"),
-        format!("{}{sha256}", writable::TRASH),
-    ];
-    names.into_iter().filter_map(|name| VaultPath::parse(&name).ok())
 }
 
 /// The segments of documents, which are in path order.

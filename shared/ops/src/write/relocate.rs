@@ -9,7 +9,7 @@ use std::sync::Arc;
 use atlas_access::Access;
 use atlas_mirror::{Hash, Snapshot};
 use atlas_vault::links::has_links;
-use atlas_vault::relink::{Moves, Relinked, Unlinkable, names_meant, relink, rewording};
+use atlas_vault::relink::{Moves, Relinked, Unlinkable, names_meant, relink, relink_possible, rewording};
 use atlas_vault::{VaultPath, fold};
 use bytes::Bytes;
 use futures::future::try_join;
@@ -20,7 +20,7 @@ use crate::operation::Context;
 use crate::read::index::{DocumentRef, Index, Want};
 use crate::read::links::{self, Naming};
 use crate::read::notes::{self, Found};
-use crate::write::batch::{Batch, NewDocument};
+use crate::write::batch::{Batch, NewDocument, bookmarks};
 
 use made::Made;
 
@@ -91,6 +91,9 @@ struct Relinks {
     left: Vec<Error>,
 }
 
+/// A note with its links rewritten, if any is, and why it keeps links that moves have broken already.
+type Reworded = (Option<Relinked>, Vec<Error>);
+
 /// The moves, as links see them.
 struct Seen {
     moves: Moves,
@@ -133,10 +136,14 @@ impl Moving<'_> {
     pub async fn plan<'h>(&'h self, head: &'h Arc<Snapshot>, ends: Vec<Ends>) -> Result<Plan<'h>, Error> {
         let now = self.context.now;
         let mut batch = Batch::on(head, self.context);
-        let Relinks { own, others, .. } = match self.update_links {
-            true => self.rewritten(head, &ends).await?,
-            false => Relinks { own: ends.iter().map(|_| None).collect(), ..Relinks::default() },
+        let relinks = async {
+            match self.update_links {
+                true => self.rewritten(head, &ends).await,
+                false => Ok(Relinks { own: ends.iter().map(|_| None).collect(), ..Relinks::default() }),
+            }
         };
+        // The batch looks at the bookmarks: then they are in the cache.
+        let (Relinks { own, others, .. }, _) = try_join(relinks, bookmarks::list(head)).await?;
         let mut backlinks: BTreeMap<&VaultPath, usize> = BTreeMap::new();
         for meant in others.iter().flat_map(|other| &other.meant) {
             *backlinks.entry(meant).or_default() += 1;
@@ -176,7 +183,7 @@ impl Moving<'_> {
     async fn rewritten(&self, head: &Arc<Snapshot>, ends: &[Ends]) -> Result<Relinks, Error> {
         let naming = Naming::of(self.ways.iter().map(|(from, _)| from), head.segments().len());
         let probes = naming.probes();
-        let want = Want { names: true, probes: &probes, ..Want::default() };
+        let want = Want { names: true, ..naming.want(&probes) };
         let index = Index::fetch(self.context.view(head.clone()), want);
         let (index, before) = try_join(index, self.before(ends)).await?;
         let own = |((from, _), ends): (&Relocation, &Ends)| {
@@ -203,8 +210,8 @@ impl Moving<'_> {
         if !taken.is_empty() {
             let naming = Naming::of(taken, index.segments().len());
             let probes = naming.probes();
-            let want = Want { probes: &probes, ..Want::default() };
-            allowed.extend(naming.allowed(&Index::fetch(self.context.view(head.clone()), want).await?)?);
+            let index = Index::fetch(self.context.view(head.clone()), naming.want(&probes)).await?;
+            allowed.extend(naming.allowed(&index)?);
             namings.push(naming);
         }
         let is_gone = self.overwrite || self.made.is_some();
@@ -219,8 +226,11 @@ impl Moving<'_> {
         for ((from, to), Ends { from: found, .. }) in self.ways.iter().zip(ends) {
             let text = std::str::from_utf8(&found.text).ok().filter(|_| has_links(from));
             let here = if self.made.is_some() { to } else { from };
-            let relinked = text.map_or(Ok(None), |text| relinked(text, from, here, self.seen_by(found, &seen)));
-            let relinked = self.settled(relinked, &mut relinks.left)?;
+            let (relinked, left) = match text {
+                Some(text) => self.relinked(text, from, here, self.seen_by(found, &seen))?,
+                None => Reworded::default(),
+            };
+            relinks.left.extend(left);
             let earlier = match (&before, text) {
                 (Some(before), Some(text)) => {
                     let earlier = notes::find(before, to.as_str(), |_| true).await?;
@@ -239,18 +249,18 @@ impl Moving<'_> {
         seen.for_newer.as_ref().filter(|_| may_be_newer).unwrap_or(&seen.moves)
     }
 
-    /// A note whose links cannot be rewritten stops moves that can still be left.
-    fn settled(
-        &self,
-        relinked: Result<Option<Relinked>, Error>,
-        left: &mut Vec<Error>,
-    ) -> Result<Option<Relinked>, Error> {
-        match relinked {
-            Err(error) if self.made.is_some() => {
-                left.push(error);
-                Ok(None)
+    /// The note that was at `path` before the moves, and is at `here` now, with its links rewritten. A link that cannot be stops moves that
+    /// can still be left.
+    fn relinked(&self, text: &str, path: &VaultPath, here: &VaultPath, moves: &Moves) -> Result<Reworded, Error> {
+        let named = |error| unlinkable(Unlinkable { note: here.clone(), ..error });
+        match (links::check_length(here, text.as_bytes()), &self.made) {
+            (Err(error), Some(_)) => Ok((None, vec![error])),
+            (Err(error), None) => Err(error),
+            (Ok(()), Some(_)) => {
+                let (relinked, left) = relink_possible(text, path, moves);
+                Ok((relinked, left.into_iter().map(named).collect()))
             }
-            relinked => relinked,
+            (Ok(()), None) => Ok((relink(text, path, moves).map_err(named)?, Vec::new())),
         }
     }
 
@@ -261,7 +271,7 @@ impl Moving<'_> {
         if generation <= 1 || ends.iter().any(|ends| ends.from.generation != generation) {
             return Ok(None);
         }
-        let Some(before) = self.context.vault.mirror.at(generation - 1).await? else { return Ok(None) };
+        let Some(before) = self.context.vault.mirror.at_if_readable(generation - 1).await? else { return Ok(None) };
         let to: Vec<&str> = self.ways.iter().map(|(_, to)| to.as_str()).collect();
         let there = notes::find_all(&before, &to, |_| false).await?;
         Ok(there.iter().all(Option::is_some).then_some(before))
@@ -281,21 +291,19 @@ impl Moving<'_> {
         for (document, path, text) in naming {
             let Ok(written) = std::str::from_utf8(&text) else { continue };
             self.context.work.check()?;
-            let relinked = relinked(written, &path, &path, &seen.moves);
-            if relinked.is_err() && self.made.is_none() {
-                relinked?;
-            } else if before.is_some() || !matches!(relinked, Ok(None)) {
-                candidates.push((document, path, text, relinked));
+            let reworded = self.relinked(written, &path, &path, &seen.moves)?;
+            if before.is_some() || has_broken(&reworded) {
+                candidates.push((document, path, text, reworded));
             }
         }
-        let count = candidates.iter().filter(|(.., relinked)| !matches!(relinked, Ok(None))).count();
+        let count = candidates.iter().filter(|(.., reworded)| has_broken(reworded)).count();
         if count > MAX_NOTES {
             return Err(links::too_many(&format!("{count} notes link to it; at most {MAX_NOTES} of them")));
         }
         let places = candidates.iter().map(|(document, _, text, _)| (*document, text.clone())).collect();
         let found = links::found(head, index, places).await?;
-        let notes: Vec<(VaultPath, Found, Result<Option<Relinked>, Error>)> =
-            candidates.into_iter().zip(found).map(|((_, path, _, relinked), was)| (path, was, relinked)).collect();
+        let notes: Vec<(VaultPath, Found, Reworded)> =
+            candidates.into_iter().zip(found).map(|((_, path, _, reworded), was)| (path, was, reworded)).collect();
         let earlier = match before {
             // Another commit changed the note since.
             Some(before) => {
@@ -312,13 +320,14 @@ impl Moving<'_> {
         };
         let mut relinks = Relinks::default();
         let mut earlier = earlier.into_iter();
-        for (path, was, mut rewritten) in notes {
+        for (path, was, mut reworded) in notes {
             let text = std::str::from_utf8(&was.text).unwrap_or_default();
             let moves = self.seen_by(&was, seen);
             if !std::ptr::eq(moves, &seen.moves) {
-                rewritten = relinked(text, &path, &path, moves);
+                reworded = self.relinked(text, &path, &path, moves)?;
             }
-            let relinked = self.settled(rewritten, &mut relinks.left)?;
+            let (relinked, left) = reworded;
+            relinks.left.extend(left);
             let earlier = earlier.next().flatten();
             let earlier = earlier.and_then(|earlier| as_it_was(text, &earlier.text, &path, moves));
             if let Some(Relinked { text, meant }) = earlier.or(relinked) {
@@ -330,10 +339,9 @@ impl Moving<'_> {
     }
 }
 
-/// The note that was at `path` before the moves, and is at `here` now, with its links rewritten.
-fn relinked(text: &str, path: &VaultPath, here: &VaultPath, moves: &Moves) -> Result<Option<Relinked>, Error> {
-    links::check_length(here, text.as_bytes())?;
-    relink(text, path, moves).map_err(|error| unlinkable(Unlinkable { note: here.clone(), ..error }))
+/// Whether the moves break links of the note.
+const fn has_broken((relinked, left): &Reworded) -> bool {
+    relinked.is_some() || !left.is_empty()
 }
 
 /// The earlier version of the note at `path`, if its links are correct after the moves and nothing else differs: a move

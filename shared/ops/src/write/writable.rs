@@ -83,6 +83,25 @@ pub fn trash(path: &VaultPath) -> Result<VaultPath, Error> {
     arguments::path("path", &format!("{TRASH}{path}"))
 }
 
+/// The names in the trash of a document with this hash whose own name `trash` is taken.
+pub fn beside(trash: &VaultPath, sha256: &str) -> impl Iterator<Item = VaultPath> {
+    let name = trash.as_str().rsplit_once('.').filter(|(_, extension)| !extension.contains('/'));
+    let (stem, extension) = match name {
+        Some((stem, extension)) => (stem, format!(".{extension}")),
+        None => (trash.as_str(), String::new()),
+    };
+    let short = sha256.get(..8).unwrap_or_default();
+    let names =
+        [format!("{stem} ({short}){extension}"), format!("{stem} ({sha256}){extension}"), format!("{TRASH}{sha256}")];
+    names.into_iter().filter_map(|name| VaultPath::parse(&name).ok())
+}
+
+/// The paths in the trash where the version `sha256` of the file at `path` may be.
+pub fn in_trash(path: &VaultPath, sha256: &str) -> Vec<VaultPath> {
+    let own = trash(path).ok();
+    own.iter().cloned().chain(own.iter().flat_map(|own| beside(own, sha256))).collect()
+}
+
 /// The text of a note to change in part.
 ///
 /// # Errors

@@ -192,6 +192,49 @@ fn a_link_that_cannot_be_written_is_named() {
 }
 
 #[test]
+fn where_files_have_moved_a_link_that_cannot_be_written_is_left_alone() {
+    let files = ["Old.md", "Two.md", "n.md"];
+    let cases = [
+        // A wikilink cannot name the file; a markdown link can.
+        ("[[Old]] [x](Old.md)\n[[Two]] [[Old#h]]", "a#b.md", "[[Old]] [x](a%23b.md)\n[[Three]] [[Old#h]]", vec![0, 1]),
+        // The text around one link ends in code then.
+        ("`\n[[Old]] [[Two]]", "a`b.md", "`\n[[Old]] [[Three]]", vec![1]),
+        (
+            "---\nup: see [[Old]]\n---\n[[Old]] [[Two]]",
+            "ab: c.md",
+            "---\nup: see [[Old]]\n---\n[[ab: c]] [[Three]]",
+            vec![1],
+        ),
+        ("[[Two]]", "a#b.md", "[[Three]]", vec![]),
+        ("[[Old]]", "a#b.md", "[[Old]]", vec![0]),
+    ];
+    for (text, to, expected, lines) in cases {
+        let ways = [(path("Old.md"), path(to)), (path("Two.md"), path("Three.md"))];
+        let moves = Moves::new(ways, files.map(path).into_iter().collect());
+        let (relinked, left) = relink_possible(text, &path("n.md"), &moves);
+        assert_eq!(relinked.map_or_else(|| text.to_owned(), |relinked| relinked.text), expected, "{left:?}");
+        assert_eq!(left.iter().map(|left| left.line).collect::<Vec<_>>(), lines, "{text:?}");
+        assert!(left.iter().all(|left| left.meant == path(to)), "{left:?}");
+    }
+}
+
+#[test]
+fn a_name_is_found_however_it_is_escaped() {
+    let moved = moved(&["mix/Ärger & Co (1).md", "n.md"], "mix/Ärger & Co (1).md", "mix/Öl.md");
+    for (text, expected) in [
+        ("[x](%c3%84rger%20%26%20Co%20%281%29.md)", "[x](%C3%96l.md)"),
+        ("[x](%C3%84%72ger%20%26%20Co%20(1).md#h)", "[x](%C3%96l.md#h)"),
+        ("[x](Ärger%20&amp;%20Co%20\\(1\\).md)", "[x](Öl.md)"),
+        ("[x](<&Auml;rger & Co (1).md>)", "[x](<Öl.md>)"),
+        ("[x](&#196;rger%20&%20Co%20(1).md)", "[x](Öl.md)"),
+        ("---\nup: \"[[\\xc4rger & Co (1)]]\"\n---\n", "---\nup: \"[[Öl]]\"\n---\n"),
+        ("---\nup: >-\n  [[Ärger\n  & Co (1)]]\n---\n", "---\nup: >-\n  [[Öl]]\n---\n"),
+    ] {
+        assert_eq!(relinked(text, "n.md", &moved), expected);
+    }
+}
+
+#[test]
 fn names_meant_are_those_to_look_for() {
     let text = "[[a/B]] [x](c%20d.PNG) [[#h]] https://example.org [y](https://example.org/z.md)";
     assert_eq!(names_meant(&path("n.md"), text).collect::<Vec<_>>(), ["b.md", "c d.png", "c d.png.md"]);
