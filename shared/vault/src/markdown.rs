@@ -66,7 +66,13 @@ impl<'a> Events<'a> {
         Self { body, events: Parser::new_ext(body, Options::ENABLE_FOOTNOTES).into_offset_iter() }
     }
 
-    fn definitions(&self) -> &RefDefs<'_> {
+    /// Those with tables as blocks of their own.
+    pub(crate) fn with_tables(body: &'a str) -> Self {
+        let options = Options::ENABLE_FOOTNOTES | Options::ENABLE_TABLES;
+        Self { body, events: Parser::new_ext(body, options).into_offset_iter() }
+    }
+
+    pub(crate) fn definitions(&self) -> &RefDefs<'_> {
         self.events.reference_definitions()
     }
 }

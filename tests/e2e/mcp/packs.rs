@@ -47,6 +47,20 @@ fn a_file_that_is_no_pack_is_not_replaced() {
 }
 
 #[test]
+fn nothing_is_written_into_a_vault() {
+    let vault = VaultBuilder::new().note("a.md", "a").file(".obsidian/app.json", b"{}");
+    for arguments in [&["pack", "--task", "a"][..], &["ralphy-init"]] {
+        let (is_done, said) = run(vault.root(), arguments);
+        assert!(!is_done && said.contains("is a vault"), "{said}");
+    }
+    for made in [".atlas", ".ralphy", "pack.json"] {
+        assert!(!vault.root().join(made).exists(), "{made}");
+    }
+    let (is_done, said) = run(vault.root(), &["pack", "--task", "a", "--code"]);
+    assert!(is_done, "{said}");
+}
+
+#[test]
 fn a_configuration_of_ralphy_is_written_once() {
     let folder = VaultBuilder::new().file("a.rs", b"fn a() {}\n");
     let file = folder.root().join(".ralphy/config.yaml");

@@ -155,8 +155,11 @@ async fn the_steps_after_a_theft_leave_the_thief_nothing() {
 
     runs(atlas().args(["auth", "rotate", "--stolen", "--file"]).arg(&file), "");
     runs(atlas().args(["auth", "passphrase", "--file"]).arg(&file), "another horse, another battery");
-    runs(atlas().args(["auth", "revoke", "--all", "--vault", "main", "--store", &place.store]), "");
-    runs(place.atlas("ui").arg("--sign-out"), "");
+    // They end what is kept in the deployment's default vault, whichever is named.
+    let vaults = json!({ "vaults": [{ "id": "main" }, { "id": "other" }] }).to_string();
+    let on_other = ["--vault", "other", "--store", &place.store];
+    runs(atlas().args(["auth", "revoke", "--all"]).args(on_other).env("ATLAS_CONFIG", &vaults), "");
+    runs(atlas().args(["ui", "--sign-out"]).args(on_other).env("ATLAS_CONFIG", &vaults), "");
 
     let after = started().await;
     let called = send(&after, "POST", "/find", &headers, &json!({ "term": "berth" })).await;

@@ -176,6 +176,32 @@ fn what_an_agent_asks_for_is_told_and_done_once_it_is_approved() {
 }
 
 #[test]
+fn calls_whose_files_have_changed_are_dismissed_together() {
+    let up = Up::start();
+    let bearer = format!("authorization: Bearer {}", up.token);
+    let delete =
+        |path: &str| curl(&["-X", "DELETE", &format!("{}/notes/vault/{path}", up.url), "-H", &bearer]).unwrap().0;
+    assert_eq!((delete("Home.md"), delete("planning/now.md")), (403, 403));
+    fs::write(up.notes.join("vault/Home.md"), "# Home\n\nWritten anew.\n").unwrap();
+    let with = |status: &str| {
+        let listed = json_of(&mut up.command(&["approvals", "--status", status, "--json"]));
+        listed["approvals"].as_array().unwrap().clone()
+    };
+    let status = |more: &[&str]| up.command(&[&["approvals", "--list"], more].concat()).status().unwrap().code();
+    assert_eq!((status(&[]), status(&["--json"])), (Some(3), Some(3)));
+    let has_lapsed = || with("pending").iter().any(|call| call["lapsed"] == true);
+    until(SOON, "a lapsed call", || if has_lapsed() { Ok(()) } else { Err("there is none") });
+    let dismissed = up.command(&["approvals", "--dismiss-lapsed"]).output().unwrap();
+    assert_eq!((dismissed.status.code(), dismissed.stdout.as_slice()), (Some(0), b"dismissed: 1\n".as_slice()));
+    let (refused, waiting) = (with("refused"), with("pending"));
+    assert_eq!((refused.len(), waiting.len()), (1, 1), "{refused:?} {waiting:?}");
+    assert_eq!(
+        (&refused[0]["files"][0]["path"], &refused[0]["reason"], &waiting[0]["files"][0]["path"]),
+        (&json!("vault/Home.md"), &json!("a file has changed since"), &json!("vault/planning/now.md"))
+    );
+}
+
+#[test]
 fn the_page_opens_by_each_link_once_until_all_sessions_are_ended() {
     let up = Up::start();
     let link = up.lines.iter().find_map(|line| line.strip_prefix("Page")).unwrap().trim().to_owned();

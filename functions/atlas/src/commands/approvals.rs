@@ -74,7 +74,9 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let wanted =
         Wanted { status: arguments.status.as_str(), session: arguments.session.as_deref(), diffs: !arguments.no_diff };
     if arguments.json {
-        return output::json(&waiting::calls(&local, wanted).await?);
+        let calls = waiting::calls(&local, wanted).await?;
+        output::json(&calls)?;
+        return Ended::waiting(list(&calls, "approvals").iter().any(can_be_decided));
     }
     if arguments.dismiss_lapsed {
         let calls = waiting::calls(&local, Wanted { diffs: false, ..wanted }).await?;
@@ -96,7 +98,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
                 Some(_) => output::line(""),
             }
             waiting::print(call, short(id, calls));
-            if call["status"] != "pending" || call["lapsed"] == true {
+            if !can_be_decided(call) {
                 continue;
             }
             match if asks { decide(&local, id).await? } else { Decided::No } {
@@ -117,6 +119,11 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         output::note("there are more: decide on these first");
     }
     Ended::waiting(undecided > 0)
+}
+
+/// Whether a call waits, and can still be approved.
+fn can_be_decided(call: &Value) -> bool {
+    call["status"] == "pending" && call["lapsed"] != true
 }
 
 /// The ids of those of `calls` that wait and can be approved no more.

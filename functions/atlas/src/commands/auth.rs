@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::authority_file;
 use crate::commands::Outcome;
 use crate::output;
-use crate::vault_location::LocationArguments;
+use crate::vault_location::{LocationArguments, VaultLocation};
 
 /// Most keys of the file: the one that signs, and the one before it.
 const KEPT: usize = 2;
@@ -86,6 +86,7 @@ enum AuthCommand {
         json: bool,
     },
     /// End what a client was allowed
+    #[command(override_usage = "atlas auth revoke [OPTIONS] <ID|--all>")]
     Revoke {
         /// The grant's id, as `atlas auth grants` prints it
         #[arg(value_name = "ID", required_unless_present = "all")]
@@ -123,11 +124,13 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         }
         AuthCommand::Rotate { place, stolen } => rotate(&place.file, stolen),
         AuthCommand::Grants { location, json } => {
-            let mirror = location.find(None, None)?.published().await?;
-            print(&grant::grants(&mirror, Timestamp::now()).await?, json)
+            let location = location.find(None, None)?.of_default_vault().await?;
+            let mirror = location.published().await?;
+            print(&location, &grant::grants(&mirror, Timestamp::now()).await?, json)
         }
         AuthCommand::Revoke { id, location, .. } => {
-            let (mirror, now) = (location.find(None, None)?.published().await?, Timestamp::now());
+            let location = location.find(None, None)?.of_default_vault().await?;
+            let (mirror, now) = (location.published().await?, Timestamp::now());
             let all = grant::grants(&mirror, now).await?;
             let ended: Vec<Id> = match id {
                 None => all.iter().filter(|grant| !grant.is_ended).map(|grant| grant.id).collect(),
@@ -137,7 +140,11 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
             for id in &ended {
                 grant::end(&mirror, *id, now).await?;
             }
-            output::line(format_args!("ended: {}; tokens that were given already end within ten minutes", ended.len()));
+            let (count, vault) = (ended.len(), &location.vault.value);
+            output::line(format_args!("ended: {count}; tokens that were given already end within ten minutes"));
+            if count == 0 {
+                output::note(format_args!("a server whose default vault is {vault} has allowed nothing that goes on"));
+            }
             Ok(())
         }
     }
@@ -199,13 +206,14 @@ fn rotate(file: &Path, stolen: bool) -> Outcome {
     Ok(())
 }
 
-fn print(grants: &[Listed], as_json: bool) -> Outcome {
+fn print(location: &VaultLocation, grants: &[Listed], as_json: bool) -> Outcome {
     if as_json {
         let row = |listed: &Listed| json!({ "ended": listed.is_ended, "grant": listed.grant, "id": listed.id });
         return output::json(&grants.iter().map(row).collect::<Vec<_>>());
     }
     if grants.is_empty() {
-        output::note("no client was allowed anything");
+        let vault = &location.vault.value;
+        output::note(format_args!("no client was allowed anything by a server whose default vault is {vault}"));
     }
     for Listed { id, grant, is_ended } in grants {
         let state = if *is_ended { "ended" } else { "active" };

@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 
 use crate::commands::Outcome;
 use crate::local::Local;
+use crate::newcomer::is_vault;
 use crate::output;
+use crate::remembered::Remembered;
 use crate::repository::Repository;
 
 /// The folder and the file of Ralphy's configuration.
@@ -49,12 +51,25 @@ pub(crate) struct Folder {
     /// The folder of code [default: the current folder]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
+    /// Take the folder as code, even if it is a vault
+    #[arg(long)]
+    code: bool,
 }
 
 impl Folder {
+    /// Its path, unless it is a vault, whose next sync would publish what is written.
     fn path(self) -> Result<PathBuf, Box<dyn Error>> {
         let root = self.root.map_or_else(std::env::current_dir, Ok)?;
-        Ok(root.canonicalize().map_err(|error| format!("the folder {} cannot be read: {error}", root.display()))?)
+        let root =
+            root.canonicalize().map_err(|error| format!("the folder {} cannot be read: {error}", root.display()))?;
+        if !self.code && (is_vault(&root) || Remembered::around(&root).is_some()) {
+            let shown = root.display();
+            return Err(format!(
+                "{shown} is a vault, whose sync would publish what this writes: name a folder of code with --root, or take it as code with --code"
+            )
+            .into());
+        }
+        Ok(root)
     }
 }
 

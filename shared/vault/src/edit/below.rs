@@ -1,20 +1,21 @@
 //! The separator between a note and a text that is appended to it.
 
+use super::joint::needs_gap;
+
 /// The separator between `note` and a text appended to it: line breaks. A table row goes right below a table, since a
-/// blank line would end the table. Other text gets a blank line before it, since it would otherwise become a row.
+/// blank line would end the table. Other text that would become part of the last block gets a blank line before it.
 #[must_use]
 pub fn between(note: &[u8], added: &str) -> &'static str {
     let first = added.lines().next().unwrap_or_default().trim();
     match (note.ends_with(b"\n"), first.starts_with('|')) {
         (true, true) if ends_in_table(note) => "",
-        (false, false) if !first.is_empty() && ends_in_table(note) => "\n\n",
+        (false, _) if std::str::from_utf8(note).is_ok_and(|note| needs_gap(note, added)) => "\n\n",
         _ => "\n",
     }
 }
 
 /// Whether the last lines are a table whose rows begin with `|`.
-#[must_use]
-pub fn ends_in_table(note: &[u8]) -> bool {
+fn ends_in_table(note: &[u8]) -> bool {
     let note = note.strip_suffix(b"\n").unwrap_or(note);
     let mut above =
         note.rsplit(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).take_while(|line| line.starts_with(b"|"));

@@ -57,6 +57,10 @@ pub enum Problem {
     )]
     TooManyTargets,
     #[error(
+        "the note is so long that one call makes fewer edits of it; make this edit and the next ones in another call, or several of them as one"
+    )]
+    TooManyPasses,
+    #[error(
         "the replacements would make the note {bytes} bytes longer; one call may add at most {max_bytes} this way: replace fewer at once"
     )]
     AddsTooMuch { bytes: usize, max_bytes: usize },

@@ -163,7 +163,7 @@ pub fn remove_properties(text: &str, names: &[String]) -> Result<String, Problem
 }
 
 pub(super) fn frontmatter(text: &str) -> Option<Frontmatter> {
-    frontmatter::find(text, text_start(text), &Lines::new(text))
+    frontmatter::of(text)
 }
 
 fn check(name: &str, value: &Value) -> Result<(), Problem> {

@@ -6,8 +6,10 @@ pub(super) use crate::lines::{fit, line_break};
 use crate::lines::{is_break, line_end, next_line};
 use crate::note::parse;
 
+use super::joint::{Gaps, gaps};
+
 /// `text` with `added` inserted as separate lines at `at`, the start of a line or the end of the text. A text that ended in a line break
-/// still does.
+/// still does. A blank line goes where the added lines and those around them would become one block.
 pub(super) fn insert(text: &str, at: usize, added: &str) -> String {
     let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
     if added.is_empty() {
@@ -18,16 +20,17 @@ pub(super) fn insert(text: &str, at: usize, added: &str) -> String {
     let first = at <= text_start(text);
     let open = !first && !ends_in_break(before);
     let closed = ends_in_break(&added) || after.is_empty() && (first || open);
-    let mut out = String::with_capacity(text.len() + added.len() + 3 * line_break.len());
+    let Gaps { above, below } = gaps(text, at, &added);
+    let mut out = String::with_capacity(text.len() + added.len() + 4 * line_break.len());
     out.push_str(before);
-    if open {
+    for _ in 0..usize::from(open) + usize::from(above) {
         out.push_str(line_break);
     }
     out.push_str(&added);
     if !closed {
         out.push_str(line_break);
     }
-    if !last_line(&added).trim().is_empty() && joins_heading(text, at) {
+    if below {
         out.push_str(line_break);
     }
     out.push_str(after);
@@ -65,17 +68,6 @@ fn ends_in_break(text: &str) -> bool {
 fn last_line(text: &str) -> &str {
     let text = text.strip_suffix("\r\n").or_else(|| text.strip_suffix(['\n', '\r'])).unwrap_or(text);
     text.get(line_start(text, text.len())..).unwrap_or_default()
-}
-
-/// Whether a line inserted at `at` would become part of a heading: the text at `at` is an underlined heading, or would underline the
-/// inserted line.
-fn joins_heading(text: &str, at: usize) -> bool {
-    let line = text.get(at..line_end(text, at)).unwrap_or_default().trim();
-    if line.is_empty() || line.starts_with('#') {
-        return false;
-    }
-    let underline = |mark: u8| line.bytes().all(|byte| byte == mark);
-    underline(b'=') || underline(b'-') || is_underlined_heading(text, at)
 }
 
 /// Whether an underlined heading begins at `at`.

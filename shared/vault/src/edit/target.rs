@@ -6,7 +6,7 @@ use super::error::{Candidate, MAX_CANDIDATES, Problem, echo};
 use super::splice::{line_start, text_start};
 use super::{Target, block};
 use crate::fold::fold;
-use crate::lines::{Lines, line_end, next_line};
+use crate::lines::{line_end, next_line};
 use crate::note::{Heading, MAX_BODY_BYTES, MAX_ITEMS, Note, parse};
 
 /// The position of a target. All offsets except the end of `content` are the start of a line or the end of the text.
@@ -155,7 +155,7 @@ fn marked(text: &str, note: &Note, id: &str) -> Result<TargetPosition, Problem> 
 /// ` ends a line, and an empty rest after the last `
 /// ` is not a line.
 fn numbered(text: &str, from: u32, to: u32) -> Result<TargetPosition, Problem> {
-    let ended = Lines::new(text).at(text.len()) as usize;
+    let ended = memchr::memchr_iter(b'\n', text.as_bytes()).count();
     let count = ended + usize::from(!text.is_empty() && !text.ends_with('\n'));
     let (first, last) = (from as usize, to as usize);
     if first < 1 || first > last || last > count {

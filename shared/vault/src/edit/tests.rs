@@ -2,6 +2,7 @@ use super::*;
 use serde_json::{Value, json};
 
 mod any_note;
+mod joints;
 mod lines;
 mod lists;
 mod properties;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::edit::gaps;
 use crate::frontmatter;
 use crate::lines::{fit, line_break, line_end, line_start, next_line};
 use crate::note::parse;
@@ -46,8 +47,10 @@ pub fn insert(text: &str, captured: &str, place: InsertAt<'_>) -> Option<String>
     let (before, after) = text.split_at_checked(at)?;
     let captured = fit(text, &captured);
     let line_break = line_break(text).unwrap_or("\n");
-    let begin = if before.is_empty() || before.ends_with('\n') || before == "\u{feff}" { "" } else { line_break };
-    let end = if captured.ends_with('\n') { "" } else { line_break };
+    let is_open = !(before.is_empty() || before.ends_with('\n') || before == "\u{feff}");
+    let gaps = gaps(text, at, &captured);
+    let begin = line_break.repeat(usize::from(is_open) + usize::from(gaps.above));
+    let end = line_break.repeat(usize::from(!captured.ends_with('\n')) + usize::from(gaps.below));
     Some(format!("{before}{begin}{captured}{end}{after}"))
 }
 

@@ -174,9 +174,13 @@ proptest! {
     fn lines_at_the_start_and_the_end_leave_all_others_alone(note in any_lines()) {
         let text = note.text();
         let appended = edited(&text, json!({"op": "append", "text": "new"}));
-        prop_assert_eq!(appended, note.with_body([note.body.clone(), one_line("new")].concat()));
+        let with = |lines: Vec<Vec<String>>| note.with_body(lines.concat());
+        let spaced = || vec![String::new(), "new".to_owned()];
+        let body = || note.body.clone();
+        prop_assert!([with(vec![body(), one_line("new")]), with(vec![body(), spaced()])].contains(&appended), "{:?}", appended);
         let prepended = edited(&text, json!({"op": "prepend", "text": "new"}));
-        prop_assert_eq!(prepended, note.with_body([one_line("new"), note.body.clone()].concat()));
+        let below = || vec!["new".to_owned(), String::new()];
+        prop_assert!([with(vec![one_line("new"), body()]), with(vec![below(), body()])].contains(&prepended), "{:?}", prepended);
     }
 
     #[test]
@@ -187,19 +191,27 @@ proptest! {
         let heading = note.headings[which].0;
         let (all, filled) = note.section(which);
         let edit = |op: &str| edited(&text, json!({"op": op, "target": {"heading": [format!("Heading {heading}")]}, "text": "1\n2\n"}));
-        let spliced = |range: Range<usize>| {
+        let with = |range: Range<usize>, lines: &[&str]| {
             let mut body = note.body.clone();
-            body.splice(range, ["1".to_owned(), "2".to_owned()]);
+            body.splice(range, lines.iter().map(|line| (*line).to_owned()));
             note.with_body(body)
+        };
+        let spliced = |range: Range<usize>| with(range, &["1", "2"]);
+        // Blank lines keep the added lines apart from a list, a quote or the like.
+        let added = |edited: String, at: usize, end: &str| {
+            let lines: [&[&str]; 4] = [&["1", "2"], &["", "1", "2"], &["1", "2", ""], &["", "1", "2", ""]];
+            lines.iter().any(|lines| with(at..at, lines) + end == edited)
         };
         let end = if filled.is_empty() { all.start } else { filled.end };
         // At the end of a note without a final line break, the text is added as it was given.
         let at_end = |line: usize| if line == note.body.len() && !note.ended { note.line_break } else { "" };
-        prop_assert_eq!(edit("append_to_section"), spliced(end..end) + at_end(end));
-        prop_assert_eq!(edit("insert_before"), spliced(heading..heading));
-        prop_assert_eq!(edit("insert_after"), spliced(all.start..all.start) + at_end(all.start));
-        let replaced = if filled.is_empty() { spliced(all.start..all.start) + at_end(all.start) } else { spliced(filled) };
-        prop_assert_eq!(edit("replace_section"), replaced);
+        prop_assert!(added(edit("append_to_section"), end, at_end(end)));
+        prop_assert!(added(edit("insert_before"), heading, ""));
+        prop_assert!(added(edit("insert_after"), all.start, at_end(all.start)));
+        let replaced = edit("replace_section");
+        let is_replaced =
+            if filled.is_empty() { added(replaced, all.start, at_end(all.start)) } else { replaced == spliced(filled) };
+        prop_assert!(is_replaced);
     }
 
     #[test]

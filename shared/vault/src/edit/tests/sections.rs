@@ -187,7 +187,7 @@ fn a_byte_order_mark_stays_at_the_start() {
     assert_eq!(edited(text, on("replace_section", json!({"lines": [1, 1]}), "")), "\u{FEFF}b\n");
     assert_eq!(edited("\u{FEFF}A\n===\n", json!({"op": "prepend", "text": "new"})), "\u{FEFF}new\n\nA\n===\n");
     let item = "\u{FEFF}- a ^id\n  - b\n";
-    assert_eq!(edited(item, on("insert_after", json!({"block": "id"}), "new")), format!("{item}new\n"));
+    assert_eq!(edited(item, on("insert_after", json!({"block": "id"}), "new")), format!("{item}\nnew\n"));
 }
 
 #[test]
