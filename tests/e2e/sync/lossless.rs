@@ -6,6 +6,7 @@
 //! pasted into `histories_that_failed_once`.
 
 mod bucket;
+mod carrier;
 mod host;
 mod losses;
 mod step;
@@ -67,6 +68,13 @@ fn what_agents_and_people_wrote_is_kept_when_state_and_bucket_are_lost() {
     histories(prop_oneof![
         4 => step::of_people(), 4 => step::of_agents(), 3 => step::of_sync(), 1 => step::of_kills(),
         1 => step::of_faults(), 2 => step::of_losses(), 1 => step::of_clocks(), 1 => step::of_damage()
+    ]);
+}
+
+#[test]
+fn what_agents_and_people_wrote_is_kept_when_another_tool_carries_files() {
+    histories(prop_oneof![
+        3 => step::of_people(), 2 => step::of_agents(), 3 => step::of_sync(), 3 => step::of_carriers()
     ]);
 }
 

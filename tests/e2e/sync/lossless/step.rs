@@ -23,6 +23,8 @@ pub enum Step {
     PersonPrepends(usize, usize),
     PersonDeletes(usize, usize),
     PersonRenames(usize, usize, usize),
+    /// Another tool brings a note from a person's folder to that of another.
+    Carries(usize, usize, usize),
     AgentReads(usize, usize),
     /// The agent creates it, or replaces the version that it saw last.
     AgentPuts(usize, usize),
@@ -83,6 +85,10 @@ pub fn of_people() -> impl Strategy<Value = Step> {
         2 => (host(), note()).prop_map(|(host, note)| PersonDeletes(host, note)),
         1 => (host(), note(), note()).prop_map(|(host, from, to)| PersonRenames(host, from, to)),
     ]
+}
+
+pub fn of_carriers() -> impl Strategy<Value = Step> {
+    (0..HOSTS, 0..HOSTS, note()).prop_map(|(from, to, note)| Carries(from, to, note))
 }
 
 pub fn of_agents() -> impl Strategy<Value = Step> {

@@ -16,6 +16,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::bucket::{Bucket, client};
+use super::carrier::Agreed;
 use super::host::{Host, SyncPlan, runtime, save};
 use super::step::{AGENTS, HOSTS, NOTES, Step};
 use super::texts::{Blocks, block, blocks};
@@ -44,6 +45,7 @@ pub struct World {
     pub(super) has_all_history: bool,
     /// Conflict copies beside files that their person had not touched.
     useless: Vec<String>,
+    pub(super) agreed: Agreed,
 }
 
 impl World {
@@ -66,6 +68,7 @@ impl World {
             was_damaged: false,
             has_all_history: true,
             useless: Vec::new(),
+            agreed: Agreed::new(),
         };
         world.person_writes(0, 0);
         world.person_writes(0, 2);
@@ -82,6 +85,7 @@ impl World {
             Step::PersonPrepends(host, note) => self.person_adds(host, note, |text, block| block.to_owned() + &text),
             Step::PersonDeletes(host, note) => self.person_deletes(host, note),
             Step::PersonRenames(host, from, to) => self.person_renames(host, from, to),
+            Step::Carries(from, to, note) => self.carries(from, to, note),
             Step::AgentReads(agent, note) => self.agent_reads(agent, note),
             Step::AgentPuts(agent, note) => self.agent_puts(agent, note),
             Step::AgentAppends(agent, note) => self.agent_appends(agent, note),
