@@ -12,6 +12,7 @@ mod canvas;
 mod captures;
 mod clusters;
 mod commits;
+mod conflicts;
 mod contextual_models;
 mod dql;
 mod embedding_services;

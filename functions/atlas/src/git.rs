@@ -7,13 +7,14 @@
 //!
 //! # Layout
 //! - [`GitRules`]: the options. `exchange`: one exchange; `commits`: the commits that the branch gets. `record`: its folders, and whether one is due.
-//! - `repository`: a branch, by a clone without files. `program`: runs `git`.
+//! - `repository`: a branch, by a clone without files. `spelling`: which of its files take part, and how it spells them. `program`: runs `git`.
 
 mod commits;
 mod exchange;
 mod program;
 mod record;
 mod repository;
+mod spelling;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

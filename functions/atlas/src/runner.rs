@@ -284,7 +284,9 @@ fn joined(first: Option<GitSummary>, second: Option<GitSummary>) -> Option<GitSu
     };
     first.taken += second.taken;
     first.commits += second.commits;
-    first.skipped.extend(second.skipped);
+    // Both exchanges see what the branch has.
+    let further: Vec<_> = second.skipped.into_iter().filter(|skipped| !first.skipped.contains(skipped)).collect();
+    first.skipped.extend(further);
     first.conflicts.extend(second.conflicts);
     Some(GitSummary { head: second.head.or(first.head), error: second.error.or(first.error), ..first })
 }

@@ -36,7 +36,7 @@ pub struct VaultState {
     read_only: bool,
     /// The provider of the embedding model: `static` or `contextual` for one in the store; null if there is none.
     embeddings_provider: Option<String>,
-    /// The number of chunks of its index: some 4 kB of text each, or several short notes; null if nothing is published.
+    /// The number of chunks of its index: some 4 kB of text each, or several short notes; null if nothing is published, or the token is for some folders only.
     chunk_count: Option<u64>,
     /// When the newest generation was published; null if none is.
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
@@ -46,15 +46,16 @@ pub struct VaultState {
 }
 
 impl VaultState {
-    /// The state of a vault whose newest generation is `head`.
-    fn of(vault: &Vault, head: Option<&Arc<Snapshot>>) -> Self {
+    /// The state of a vault whose newest generation is `head`, as the caller may know it.
+    fn of(context: &Context<'_>, vault: &Vault, head: Option<&Arc<Snapshot>>) -> Self {
+        let whole = head.filter(|_| is_told_sizes(context));
         Self {
             id: vault.id.clone(),
             name: vault.name().to_owned(),
             path: format!("vaults/{}", vault.id),
             read_only: vault.is_read_only(),
             embeddings_provider: head.and_then(|head| provider(head)),
-            chunk_count: head.map(|head| head.segments().iter().map(|segment| u64::from(segment.layout.chunks)).sum()),
+            chunk_count: whole.map(|head| head.segments().iter().map(|segment| u64::from(segment.layout.chunks)).sum()),
             last_synced_at: head.map(|head| head.manifest().time),
             generation: head.map(|head| head.generation()),
         }
@@ -64,6 +65,11 @@ impl VaultState {
 /// The provider of a generation's embedding model, if it has one.
 fn provider(head: &Snapshot) -> Option<String> {
     Some(head.manifest().embeddings.as_ref()?.provider.clone())
+}
+
+/// Whether the caller may know the size of whole vaults: a token for some folders is told of nothing else.
+fn is_told_sizes(context: &Context<'_>) -> bool {
+    context.caller.scopes().folders().is_none()
 }
 
 /// The newest generation of a vault, if one is published.

@@ -1,5 +1,6 @@
 //! Queries over notes in the languages of Dataview and Bases, answered from the index.
 
+pub(crate) mod empty_columns;
 pub mod eval_dataview_field;
 pub mod in_note;
 pub mod lines;
@@ -9,8 +10,8 @@ pub mod search_dql;
 mod table;
 pub mod validate_dql;
 
-use atlas_expressions::{Dialect, Evaluator, Limits, Setting};
-use atlas_ops::error::{Error, Reason};
+use atlas_expressions::{Dialect, Evaluator, Limits, Setting, Value, show};
+use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::Context;
 use atlas_ops::read::pages::IndexPages;
 
@@ -41,6 +42,25 @@ pub(crate) fn evaluator_within<'p>(
     let work = context.work;
     let now = context.now.to_zoned(pages.zone().clone());
     Evaluator::new(pages, Setting { dialect, now, this: this.map(Into::into), limits }).until(|| work.check().is_err())
+}
+
+/// The value as JSON, which takes from the bytes that the answer has `room` for: at first [`answer_room`].
+///
+/// # Errors
+/// `overflow` as soon as there is no more room.
+pub(crate) fn json(context: &Context<'_>, value: &Value, room: &mut usize) -> Result<serde_json::Value, Error> {
+    show::json(value, room).map_err(|_| {
+        let max_bytes = answer_room(context);
+        let message = format!(
+            "the answer would have more than {max_bytes} bytes: ask for less of each row, as with file.lists.text for file.lists"
+        );
+        Error::new(Code::TooLarge, Reason::Overflow, message).with("overflow", true).with("max_bytes", max_bytes)
+    })
+}
+
+/// The most bytes of an answer, however it is sent.
+pub(crate) const fn answer_room(context: &Context<'_>) -> usize {
+    context.atlas.limits.max_response_bytes
 }
 
 /// Fails for text that is a program of DataviewJS, which nothing here runs.

@@ -69,7 +69,7 @@ impl Settings {
 
 /// The error where the mirror has no settings of QuickAdd.
 fn not_there() -> Error {
-    let message = "the mirror has no settings of QuickAdd: either the plugin is not installed or turned off, or its settings hold an API key or another secret, \
+    let message = "the mirror has no settings of QuickAdd for you: either you may read a part of the vault only, or the plugin is not installed or turned off, or its settings hold an API key or another secret, \
         which is never mirrored: a person can move it to Obsidian's keychain or take it out in QuickAdd's settings, and sync again";
     Error::new(Code::NotFound, Reason::PluginMissing, message).with("plugin", PLUGIN)
 }

@@ -196,7 +196,9 @@ const MISTAKES: &[Mistake] = &[
     // what is written wrong
     mistake("serch", 2, "unrecognized subcommand"),
     mistake("up notes --prot 3000", 2, "--port"),
-    mistake("token", 2, "--secret"),
+    mistake("token", 2, "--secret-file FILE or --secret TEXT, or set ATLAS_JWT_SECRET"),
+    mistake("auth revoke", 2, "--all"),
+    mistake("model add none --store file://HOME/none", 1, "none cannot be read"),
     mistake("token --secret 0123456789abcdef0123456789abcdef --scopes write", 2, "write"),
     mistake(
         "approve --store file://HOME/none --operation nope --args-hash 0123456789abcdef0123456789abcdef",
@@ -206,7 +208,7 @@ const MISTAKES: &[Mistake] = &[
     mistake("approve --store file://HOME/none --operation write_note --args-hash x", 2, "32 hexadecimal digits"),
     after(synced, "clients revoke nobody --root notes", 1, "`atlas clients list`"),
     after(synced, "clients add 'a b' --root notes", 1, "write letters, digits"),
-    after(synced, "restore none.md --root notes", 1, "none.md"),
+    after(synced, "restore none.md --root notes", 1, "`atlas log` lists"),
     after(synced, "restore one.md --generation 99 --root notes", 1, "99"),
     after(synced, "where --root notes --only config", 1, "there is no config"),
     after(synced, "export --root notes --to HOME/notes/copy", 1, "name a folder outside of it"),

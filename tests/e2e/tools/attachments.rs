@@ -46,10 +46,11 @@ async fn attachments_are_listed_with_how_many_notes_link_to_them() {
         (json!({ "referenced_only": true }), vec!["media/pic.png"]),
         (json!({ "extensions": ["bin", ".CANVAS", "md"] }), vec!["board.canvas", "data.bin"]),
         (json!({ "root": "media/", "extensions": ["pdf"] }), vec!["media/lone.PDF"]),
-        (json!({ "root": "med" }), vec![]),
+        (json!({ "root": "media", "extensions": ["zip"] }), vec![]),
     ] {
         assert_eq!(paths(&tools.good("list_attachments", call.clone()).await), expected, "{call}");
     }
+    tools.bad("list_attachments", json!({ "root": "med" }), "note_not_found").await;
     let first = tools.good("list_attachments", json!({ "limit": 1 })).await;
     let second = tools.good("list_attachments", json!({ "limit": 1, "cursor": first["cursor"] })).await;
     assert_eq!([paths(&first), paths(&second)].concat(), paths(&all));

@@ -98,6 +98,7 @@ async fn a_link_is_added_once_and_written_as_obsidian_would() {
         ("b/Log.md", ""),
         ("pic.png.md", ""),
         ("a [b].md", ""),
+        (".dotfile.md", ""),
     ])
     .await;
     let add = async |from: &str, rest: Value| {
@@ -126,6 +127,7 @@ async fn a_link_is_added_once_and_written_as_obsidian_would() {
     for (arguments, reason) in [
         (json!({ "from": "code.md", "to": "Tide.md" }), "link_impossible"),
         (json!({ "from": "from.md", "to": "a [b].md" }), "link_impossible"),
+        (json!({ "from": "from.md", "to": ".dotfile.md" }), "link_impossible"),
         (json!({ "from": "from.md", "to": "absent.md" }), "note_not_found"),
         (json!({ "from": "absent.md", "to": "Tide.md" }), "note_not_found"),
         (json!({ "from": "from.md", "to": "b/Log.md", "alias": "a]]b" }), "validation_error"),

@@ -86,6 +86,38 @@ async fn text_is_added_to_the_section_of_a_heading_and_to_the_version_that_was_r
 }
 
 #[tokio::test]
+async fn added_text_does_not_become_part_of_the_list_table_or_quote_above_it() {
+    let deployment = Deployment::of_vault(&VaultBuilder::new().note("b.md", "text\n")).await;
+    let client = guarded(&deployment).await;
+    let agent = caller(&client, &scope::ALL);
+    for (number, note) in ["- [ ] Buy milk", "| a |\n| --- |\n| 1 |", "> Words\n> by Maeve"].into_iter().enumerate() {
+        for ended in ["", "\n"] {
+            for (tool, arguments) in [
+                ("append_note", json!({ "content": "new" })),
+                ("append_note", json!({ "content": "new", "heading": "A" })),
+                ("edit_note", json!({ "edits": [{ "op": "append", "text": "new" }] })),
+                ("patch_note", json!({ "operation": "append", "target_heading": "A", "content": "new" })),
+                ("upsert_note", json!({ "content": "new" })),
+                ("note_upsert", json!({ "content": "new" })),
+            ] {
+                let path = format!("{tool}{number}{}{}.md", ended.len(), arguments.get("heading").is_some());
+                let note = format!("# A\n\n{note}{ended}");
+                agent.checked("write_note", json!({ "path": path, "content": note })).await;
+                let mut arguments = arguments;
+                arguments["path"] = path.as_str().into();
+                agent.checked(tool, arguments).await;
+                let read = agent.answer("read_note", json!({ "path": path })).await;
+                let read = read["content"].as_str().unwrap();
+                assert_eq!(read.trim_end(), format!("{}\n\nnew", note.trim_end()), "{tool}");
+            }
+        }
+    }
+    agent.checked("write_note", json!({ "path": "links.md", "content": "- item" })).await;
+    agent.checked("link_add", json!({ "from": "links.md", "to": "b.md" })).await;
+    assert_eq!(agent.answer("read_note", json!({ "path": "links.md" })).await["content"], "- item\n\n[[b]]\n");
+}
+
+#[tokio::test]
 async fn a_part_is_changed_that_an_anchor_names() {
     let note = "# One\n\nof one ^b\n\n# Two\n\nof two\n";
     let deployment = Deployment::of_vault(&VaultBuilder::new().note("a.md", note)).await;

@@ -94,11 +94,33 @@ async fn a_misspelt_place_is_told_with_what_is_like_it() {
         let missing = tools.bad("list_tasks", json!({ "paths": [path] }), "note_not_found").await;
         assert_eq!(missing["details"]["suggestions"], json!(["Projects/Plan.md"]), "{missing}");
     }
-    for tool in ["list_tasks", "list_notes"] {
-        let missing = tools.bad(tool, json!({ "root": "Projcts" }), "note_not_found").await;
+    for (tool, arguments) in [
+        ("list_tasks", json!({})),
+        ("list_notes", json!({})),
+        ("list_properties", json!({})),
+        ("find_notes_by_property", json!({ "key": "status" })),
+        ("list_tags", json!({})),
+        ("find_notes_by_tag", json!({ "tag": "x" })),
+        ("find_orphans", json!({})),
+        ("find_unresolved_links", json!({})),
+        ("list_attachments", json!({})),
+        ("search_vault", json!({ "query": "one" })),
+        ("search_vault", json!({ "query": "/one/" })),
+        ("search_text", json!({ "query": "one" })),
+        ("search_regex", json!({ "pattern": "one" })),
+        ("search_jsonlogic", json!({ "logic": { "!": [false] } })),
+    ] {
+        let below = |root: &str| {
+            let mut arguments = arguments.clone();
+            arguments["root"] = root.into();
+            arguments
+        };
+        // A folder without such files is no mistake.
+        tools.good(tool, below("Projects")).await;
+        let missing = tools.bad(tool, below("Projcts"), "note_not_found").await;
         assert_eq!(missing["details"]["suggestions"], json!(["Projects"]), "{missing}");
         // A folder that the caller may not see is as one that is not there.
-        let [hidden, none] = ["Private", "Xxivate"].map(|root| json!({ "root": root }));
+        let [hidden, none] = ["Private", "Xxivate"].map(below);
         let hidden = tools.bad(tool, hidden, "note_not_found").await.to_string();
         let none = tools.bad(tool, none, "note_not_found").await.to_string();
         assert_eq!(hidden.replace("Private", "X"), none.replace("Xxivate", "X"));

@@ -83,6 +83,25 @@ async fn a_note_is_made_of_a_template_and_what_runs_a_program_is_refused() {
 }
 
 #[tokio::test]
+async fn a_day_among_the_values_is_written_in_the_formats_of_the_template() {
+    let template = "{{date}} {{date:dddd D MMMM YYYY}} {{time:HH.mm}} {{title:x}}\n";
+    let world = World::open(&[("t.md", template), ("plain.md", "{{date}}\n")]).await;
+    let make =
+        |template: &str, target: &str, args: Value| json!({ "template": template, "target": target, "args": args });
+    let args = json!({ "date": "2026-12-24", "time": "18:30", "title": "Eve" });
+    world.ok("execute_template", make("t.md", "a.md", args)).await;
+    assert_eq!(text(&world, "a.md").await, "2026-12-24 Thursday 24 December 2026 18.30 Eve\n");
+    for args in [json!({ "date": "Christmas" }), json!({ "time": "late" })] {
+        let refused = world.call("execute_template", make("t.md", "b.md", args)).await.unwrap_err();
+        assert_eq!(refused.reason(), "invalid_input");
+        assert!(refused.message.contains("give it as"), "{}", refused.message);
+    }
+    // Without a format any text will do.
+    world.ok("execute_template", make("plain.md", "c.md", json!({ "date": "Christmas" }))).await;
+    assert_eq!(text(&world, "c.md").await, "Christmas\n");
+}
+
+#[tokio::test]
 async fn a_note_is_replaced_once_a_person_has_confirmed_it() {
     let vault = VaultBuilder::new().note("t.md", "# {{title}}\n").note("there.md", "x\n");
     let deployment = Deployment::of_vault(&vault).await;

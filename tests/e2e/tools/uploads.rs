@@ -291,8 +291,9 @@ async fn who_may_not_write_at_a_path_gets_no_url_and_commits_nothing() {
 #[tokio::test]
 async fn a_store_that_makes_no_urls_says_what_to_do_instead() {
     let client = Deployment::of_demo().await.client();
-    let refused = Tools::of(&client).bad("upload_attachment", file("a.png", SONG), "presign_unsupported").await;
+    let refused = Tools::of(&client).bad("upload_attachment", file("a.png", SONG), "upload_unsupported").await;
     assert!(refused["message"].as_str().unwrap().contains("atlas sync"), "{refused}");
+    assert!(refused["recovery"].as_str().unwrap().contains("atlas sync"), "{refused}");
 }
 
 const PATHS: [&str; 3] = ["a.bin", "b.bin", "c.txt"];

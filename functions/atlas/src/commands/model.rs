@@ -103,7 +103,8 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
 
 /// The name of a folder.
 fn name_of(folder: &Path) -> Result<String, Box<dyn Error>> {
-    let name = folder.canonicalize()?.file_name().map(|name| name.to_string_lossy().into_owned());
+    let unread = |error| format!("{} cannot be read: {error}: name the folder that the model is in", folder.display());
+    let name = folder.canonicalize().map_err(unread)?.file_name().map(|name| name.to_string_lossy().into_owned());
     name.ok_or_else(|| "the folder has no name: give the model one with --name".into())
 }
 

@@ -44,7 +44,8 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
             call["if_match"] = "*".into();
             local.call(operation, call).await?
         }
-        restored => restored.map_err(whole_reason)?,
+        // The message for agents names their tool.
+        restored => restored.map_err(|error| whole_reason(error).replace("note_history lists", "`atlas log` lists"))?,
     };
     if arguments.json {
         return output::json(&restored);

@@ -7,6 +7,7 @@ use std::time::Duration;
 use atlas_access::mint::Grant;
 use atlas_access::{Scope, Secret, mint};
 use clap::Args;
+use clap::error::ErrorKind;
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -33,13 +34,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..=LONGEST))]
     ttl: u64,
     /// The secret that signs the token, the same as the functions have
-    #[arg(
-        long,
-        env = "ATLAS_JWT_SECRET",
-        value_name = "TEXT",
-        hide_env_values = true,
-        required_unless_present = "secret_file"
-    )]
+    #[arg(long, env = "ATLAS_JWT_SECRET", value_name = "TEXT", hide_env_values = true)]
     secret: Option<String>,
     /// A file with the secret
     #[arg(long, env = "ATLAS_JWT_SECRET_FILE", value_name = "FILE", conflicts_with = "secret")]
@@ -75,7 +70,11 @@ pub(crate) fn run(arguments: Arguments) -> Outcome {
             let unread = |error| format!("{} cannot be read: {error}", file.display());
             Secret::new(fs::read_to_string(&file).map_err(unread)?.trim_end())?
         }
-        (secret, _) => Secret::new(secret.unwrap_or_default())?,
+        (Some(secret), _) => Secret::new(secret)?,
+        (None, None) => {
+            let message = "a token needs the secret that signs it: say --secret-file FILE or --secret TEXT, or set ATLAS_JWT_SECRET\n";
+            clap::Error::raw(ErrorKind::MissingRequiredArgument, message).exit()
+        }
     };
     // The functions may accept several.
     let first = |list: &Option<String>| list.as_ref().and_then(|list| list.split(',').next()).map(str::to_owned);

@@ -124,6 +124,7 @@ reasons! {
     UploadExpired = "upload_expired": "The upload is too old.", "Upload the bytes again.";
     UploadMismatch = "upload_mismatch": "The uploaded bytes differ from those announced.", "Upload them again.";
     UploadMissing = "upload_missing": "Nothing was uploaded for this id.", "PUT the bytes to the URL first.";
+    UploadUnsupported = "upload_unsupported": "The store takes no uploads.", "Ask the person to put the file into the folder that `atlas sync` publishes.";
     ValidationError = "validation_error": "An argument is missing, unknown, or of the wrong type or size.", "Change the argument that `field` names.";
     VaultContended = "vault_contended": "Others kept changing the vault during this call.", "Make the same call again in a few seconds.";
     VaultForbidden = "vault_forbidden": "The token is not for this vault.", "Name its own vault.";

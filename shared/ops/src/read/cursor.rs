@@ -38,6 +38,6 @@ where
             "cursor: the vault's generation at the first page is no longer kept; start again without a cursor",
         )
     };
-    let snapshot = context.vault.mirror.at(generation).await?.ok_or_else(expired)?;
+    let snapshot = context.vault.mirror.named(generation).await?.ok_or_else(expired)?;
     Ok(Answer { value: query(context.view(snapshot)).await?, generation: Some(generation) })
 }

@@ -57,6 +57,8 @@ pub struct Want<'a> {
     pub passages: bool,
     /// The links and their words, where there are tables of them.
     pub links: bool,
+    /// Only the links, where there are tables of them.
+    pub linked: bool,
     /// The codes of vectors, where there are vectors that are [compared](View::compares_vectors) for the caller; of those in clusters what says
     /// where their lists are.
     pub vectors: bool,

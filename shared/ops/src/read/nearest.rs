@@ -2,11 +2,13 @@
 
 use std::collections::HashSet;
 
+use atlas_segment::SectionName;
 use atlas_vault::fold;
 
 use crate::arguments::Root;
 use crate::error::{Error, Reason};
 use crate::operation::Context;
+use crate::read::facts::Facts;
 use crate::read::index::{DocumentRef, Index, Want};
 use crate::read::notes;
 use crate::read::view::View;
@@ -71,6 +73,14 @@ pub(crate) fn suggesting(error: Error, like: Vec<String>) -> Error {
     if like.is_empty() { error } else { error.with("suggestions", like) }
 }
 
+/// Fails if `found` is 0 since `root` is a folder in which the caller sees no file of `view`: an empty answer would hide a mistyped name.
+///
+/// # Errors
+/// When there is no such folder, or the index cannot be read.
+pub async fn check_found(context: &Context<'_>, view: View, root: &Root, found: usize) -> Result<(), Error> {
+    if found == 0 { check_folder(context, view, root).await } else { Ok(()) }
+}
+
 /// Fails if `root` is a folder in which the caller sees no file of `view`; the error has the most similar folders.
 pub async fn check_folder(context: &Context<'_>, view: View, root: &Root) -> Result<(), Error> {
     let folder = root.prefix().trim_end_matches('/');
@@ -108,6 +118,43 @@ pub async fn check_folder(context: &Context<'_>, view: View, root: &Root) -> Res
     let like: Vec<String> = like.into_iter().map(|(_, folder)| folder).take(MAX_LIKE).collect();
     let error = Error::not_found(Reason::NoteNotFound, format!("there is no folder {folder} with any file"));
     Err(suggesting(error, like))
+}
+
+/// For each of `names` the most similar other property that a note in `view` has, if there is one.
+///
+/// # Errors
+/// When the index cannot be read.
+pub async fn similar_properties(
+    context: &Context<'_>,
+    view: View,
+    names: &[String],
+) -> Result<Vec<Option<String>>, Error> {
+    let wanted: Vec<String> = names.iter().map(|name| fold::fold(name)).collect();
+    let mut best: Vec<Option<(f64, String)>> = vec![None; names.len()];
+    let facts = Facts::fetch(context, view, &[SectionName::Properties]).await?;
+    let mut compared = 0;
+    for segment in facts.index().segments() {
+        for column in facts.properties(segment)?.iter() {
+            context.work.check()?;
+            if compared >= MAX_COMPARED {
+                break;
+            }
+            if !column.iter().any(|(document, _)| facts.shows(segment, document)) {
+                continue;
+            }
+            compared += 1;
+            let key = fold::fold(column.key());
+            for (wanted, best) in wanted.iter().zip(&mut best) {
+                let likeness = strsim::jaro_winkler(&key, wanted);
+                let is_better =
+                    best.as_ref().is_none_or(|(least, other)| (likeness, other.as_str()) > (*least, column.key()));
+                if likeness >= LIKENESS && key != *wanted && is_better {
+                    *best = Some((likeness, column.key().to_owned()));
+                }
+            }
+        }
+    }
+    Ok(best.into_iter().map(|best| best.map(|(_, key)| key)).collect())
 }
 
 /// The last name of a path.

@@ -46,19 +46,19 @@ pub fn missing(path: &str) -> Error {
 pub async fn at(context: &Context<'_>, generation: u64) -> Result<Arc<Snapshot>, Error> {
     let message = format!("generation: generation {generation} does not exist, or not any more");
     let missing = || Error::not_found(Reason::GenerationNotFound, message).with("generation", generation);
-    context.vault.mirror.at(generation).await?.ok_or_else(missing)
+    context.vault.mirror.named(generation).await?.ok_or_else(missing)
 }
 
 /// The vault with the version that `found` replaced: at the generation that wrote it, else at the last that has it. [`None`] if there was none,
-/// or neither is kept.
+/// or neither can be read.
 pub async fn with_replaced(context: &Context<'_>, found: &Found) -> Result<Option<Arc<Snapshot>>, Error> {
     let mirror = &context.vault.mirror;
     if found.replaces == 0 {
         return Ok(None);
     }
-    match mirror.at(found.replaces).await? {
+    match mirror.at_if_readable(found.replaces).await? {
         Some(writer) => Ok(Some(writer)),
-        None => Ok(mirror.at(found.generation.saturating_sub(1)).await?),
+        None => Ok(mirror.at_if_readable(found.generation.saturating_sub(1)).await?),
     }
 }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 const MAX_METRICS: usize = 5000;
 
 /// Returns the metrics of the answering instance since its start (requests, their times, requests to the store), and
-/// the size of the vault: those of vaults that the caller may name, and those of the whole instance where these are all.
+/// the size of the vault, unless the token is for some folders only: those of vaults that the caller may name, and those of the whole instance where these are all.
 pub struct GetMetrics;
 
 /// No arguments: the vault is that of the call.
@@ -74,15 +74,16 @@ impl Operation for GetMetrics {
             let totals = head.manifest().totals;
             let labels = BTreeMap::from([("vault".to_owned(), context.vault.id.clone())]);
             let age = context.now.duration_since(head.manifest().time).as_secs_f64().max(0.0);
-            for (name, value) in [
-                ("atlas_vault_generation", head.generation() as f64),
-                ("atlas_vault_age_seconds", age),
+            let state = [("atlas_vault_generation", head.generation() as f64), ("atlas_vault_age_seconds", age)];
+            let size = [
                 ("atlas_vault_notes", totals.notes as f64),
                 ("atlas_vault_attachments", totals.attachments as f64),
                 ("atlas_vault_documents", totals.documents as f64),
                 ("atlas_vault_text_bytes", totals.text_bytes as f64),
                 ("atlas_vault_segments", head.segments().len() as f64),
-            ] {
+            ];
+            let size = size.into_iter().filter(|_| super::is_told_sizes(context));
+            for (name, value) in state.into_iter().chain(size) {
                 metrics.push(Metric { name: name.to_owned(), r#type: Kind::Gauge, value, labels: labels.clone() });
             }
         }

@@ -58,7 +58,7 @@ struct Embeddings {
     model: Option<String>,
 }
 
-/// The published state of a vault; null if nothing is published.
+/// The published state of a vault; null if nothing is published, and its size if the token is for some folders only.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Published {
     /// The number of chunks of its index: some 4 kB of text each, or several short notes.
@@ -91,7 +91,7 @@ impl Operation for GetVault {
         let (head, synced) = join(super::head(context.vault), context.vault.mirror.synced()).await;
         let (head, synced) = (head?, synced?);
         let VaultState { id, name, path, read_only, chunk_count, last_synced_at, generation, .. } =
-            VaultState::of(context.vault, head.as_ref());
+            VaultState::of(context, context.vault, head.as_ref());
         let acl = context.vault.acl().config().clone();
         let embeddings = head.as_ref().and_then(|head| head.manifest().embeddings.clone());
         let value = Output {
@@ -108,7 +108,9 @@ impl Operation for GetVault {
                 chunk_count,
                 last_synced_at,
                 synced_at: synced.map(|beat| beat.time),
-                db_size_bytes: head.map(|head| head.segments().iter().map(|segment| segment.bytes).sum()),
+                db_size_bytes: head
+                    .filter(|_| super::is_told_sizes(context))
+                    .map(|head| head.segments().iter().map(|segment| segment.bytes).sum()),
                 generation,
             },
             plugins_detected: super::plugins(context, context.vault).await,

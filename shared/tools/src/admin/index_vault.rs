@@ -31,7 +31,7 @@ pub struct Output {
     vault: String,
     /// Documents added or changed by the newest generation.
     upserted: u64,
-    /// Documents removed by the newest generation. Null if `folder` is given and the generation before is no longer kept: then they cannot be counted.
+    /// Documents removed by the newest generation. Null if they cannot be counted: `folder` is given, or the token is for some folders only, and the generation before is no longer kept.
     deleted: Option<u64>,
     /// Unchanged documents.
     unchanged: u64,
@@ -68,8 +68,9 @@ impl Operation for IndexVault {
         let generation = head.as_ref().map(|head| head.generation());
         let Counts { upserted, deleted, unchanged } = match (&head, &folder) {
             (None, _) => Counts { deleted: Some(0), ..Counts::default() },
-            (Some(head), None) => Counts::of(head.manifest()),
+            (Some(head), None) if super::is_told_sizes(context) => Counts::of(head.manifest()),
             (Some(head), Some(folder)) => Counts::below(context, head, folder).await?,
+            (Some(head), None) => Counts::below(context, head, &Root::default()).await?,
         };
         let value = Output {
             vault: context.vault.id.clone(),
@@ -120,7 +121,7 @@ impl Counts {
         let upserted = written.filter(|written| *written == generation).count() as u64;
         let deleted = match head.manifest().changes.removed {
             0 => Some(0),
-            _ => match context.vault.mirror.at(generation.saturating_sub(1)).await? {
+            _ => match context.vault.mirror.at_if_readable(generation.saturating_sub(1)).await? {
                 Some(before) => Some(gone(context, before, &index, folder).await?),
                 None => None,
             },

@@ -36,10 +36,9 @@ impl Operation for ListVaults {
     type Output = Output;
 
     async fn run(context: &Context<'_>, _: Arguments) -> Result<Answer<Output>, Error> {
-        let vaults = try_join_all(
-            super::named(context)
-                .map(|vault| async move { Ok::<_, Error>(VaultState::of(vault, super::head(vault).await?.as_ref())) }),
-        )
+        let vaults = try_join_all(super::named(context).map(|vault| async move {
+            Ok::<_, Error>(VaultState::of(context, vault, super::head(vault).await?.as_ref()))
+        }))
         .await?;
         Ok(Answer { value: Output { vaults }, generation: None })
     }

@@ -8,6 +8,7 @@ use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::graph::Graph;
 use atlas_ops::read::index::{DocumentRef, Index};
+use atlas_ops::read::nearest;
 use atlas_ops::read::paging::{Limit, Page, Paging};
 use atlas_ops::read::view::View;
 use atlas_ops::write::editing;
@@ -105,13 +106,14 @@ impl Operation for ListAttachments {
             let (root, paging, is_wanted) = (&root, &paging, &is_wanted);
             async move {
                 let generation = view.generation();
-                let graph = Graph::fetch(context, view).await?;
+                let graph = Graph::fetch(context, view.clone()).await?;
                 let references = super::references(&graph)?;
                 let is_linked = |document: &DocumentRef| references.contains_key(document);
                 let mut found = files(graph.index(), root, is_wanted)?;
                 found.retain(|document| {
                     (!referenced_only || is_linked(document)) && (!orphans_only || !is_linked(document))
                 });
+                nearest::check_found(context, view, root, found.len()).await?;
                 let shown = paging.of(&found);
                 let items = items(graph.index(), shown, &references).await?;
                 paging.page(context, generation, found.len(), items)

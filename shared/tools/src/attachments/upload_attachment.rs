@@ -89,7 +89,7 @@ impl Operation for UploadAttachment {
         let key = key(context, &path, sha256, upload);
         let unsupported = || {
             let message = "the store is not a bucket, and accepts no uploads: put the file into the folder that `atlas sync` publishes";
-            Error::bad_request(Reason::PresignUnsupported, message)
+            Error::bad_request(Reason::UploadUnsupported, message)
         };
         let request = mirror.url_to_upload(&key, URL_TIME).await?.ok_or_else(unsupported)?;
         mirror.check_writes_once().await?;

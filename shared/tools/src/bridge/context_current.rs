@@ -31,7 +31,7 @@ pub struct ContextCurrent;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// Further notes to include, by vault-relative path, for example `vault/explainers/git-branching.md`.
+    /// Further notes to include, by vault-relative path, such as `vault/explainers/git-branching.md`; missing ones are left out.
     #[serde(default)]
     #[schemars(length(max = 50))]
     include: Vec<String>,
@@ -219,9 +219,25 @@ fn links_of(
     Ok(found)
 }
 
+/// Refuses globs of a spine that cannot be used, or that no path of a vault can match.
+///
+/// # Errors The fault of the first.
+pub fn check_spine(globs: &[String]) -> Result<(), Error> {
+    let leads_nowhere = |glob: &&String| glob.split('/').any(|name| name == "..") || glob.contains(char::is_control);
+    if let Some(glob) = globs.iter().find(leads_nowhere) {
+        let message = format!("write {glob:?} relative to the vault's root, with / between names");
+        return Err(Error::bad_request(Reason::GlobInvalid, message));
+    }
+    filters(globs).map(drop)
+}
+
+fn filters(globs: &[String]) -> Result<Vec<Filter>, Error> {
+    globs.iter().map(|glob| Filter::of("context.spine", glob)).collect()
+}
+
 /// The notes that match `globs`, in the order of the globs, and by path.
 fn matching(index: &Index, globs: &[String]) -> Result<Vec<DocumentRef>, Error> {
-    let filters = globs.iter().map(|glob| Filter::of("context.spine", glob)).collect::<Result<Vec<_>, _>>()?;
+    let filters = filters(globs)?;
     let mut found = Vec::new();
     for segment in index.segments() {
         for document in index.paths(segment)?.with_prefix("") {

@@ -75,11 +75,11 @@ impl Operation for ReadCommit {
         let missing = || commit::missing(generation);
         let mirror = &context.vault.mirror;
         let is_there = (1..=newest.value.generation()).contains(&generation);
-        let after = if is_there { mirror.at(generation).await? } else { None };
+        let after = if is_there { mirror.at_if_readable(generation).await? } else { None };
         let after = after.ok_or_else(missing)?;
         let before = match generation {
             1 => None,
-            _ => Some(mirror.at(generation.saturating_sub(1)).await?.ok_or_else(missing)?),
+            _ => Some(mirror.at_if_readable(generation.saturating_sub(1)).await?.ok_or_else(missing)?),
         };
         let changed = commit::changed(context, before.as_deref(), &after, newest.value.is_whole(), MAX_LISTED).await?;
         if changed.is_hidden() {

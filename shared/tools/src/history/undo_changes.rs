@@ -3,6 +3,7 @@
 use atlas_ops::arguments::{self, Given, Message, Text, invalid_input};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
+use atlas_ops::pipeline::response_limit::fitting;
 use atlas_ops::read::view::View;
 use atlas_ops::write::commit;
 use schemars::JsonSchema;
@@ -44,12 +45,19 @@ pub struct Arguments {
 /// The result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// The generations of the commits.
+    /// The generations of the commits that are undone, at least in part.
     commits: Vec<u64>,
-    /// The restored files, by path.
+    /// The restored files, by path; fewer if the answer would be too large.
     undone: Vec<Undone>,
-    /// The files that are not restored, by path.
+    /// How many these are.
+    undone_count: usize,
+    /// The files in which changes of the commits stay, by path; fewer if the answer would be too large.
     left: Vec<Left>,
+    /// How many these are.
+    left_count: usize,
+    /// The oldest generation that was looked at, where commits before it may be selected too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    looked_from: Option<u64>,
     /// Whether this was a dry run, so that nothing was changed.
     dry_run: bool,
     /// The new generation; on a dry run, the one that was read.
@@ -60,7 +68,7 @@ impl Operation for UndoChanges {
     const INFO: Info = Info {
         name: "undo_changes",
         title: "Undo changes",
-        description: "Undoes the changes of one commit (generation), or of all commits of a caller (by) or a session (of_session), in one new commit. A file that somebody else changed since stays unchanged and is listed. The history stays complete. It is a dry run unless dry_run is false; then a person has to confirm it. Searches the newest 500 generations. For one note take restore_note. Example: {\"generation\": 12, \"dry_run\": false}",
+        description: "Undoes the changes of one commit (generation), or of all commits of a caller (by) or a session (of_session), in one new commit. A file that somebody else changed since stays, as does what moved with it: see left. It is a dry run unless dry_run is false; then a person has to confirm it. Searches the newest 500 generations. For one note take restore_note. Example: {\"generation\": 12, \"dry_run\": false}",
         scopes: &[Scope::ReadVault, Scope::WriteVault, Scope::DeleteVault, Scope::BulkVault],
         destructive: true,
         tags: &["history", "bulk"],
@@ -96,8 +104,14 @@ impl Operation for UndoChanges {
             let message = arguments.message.as_ref().map(Message::as_str);
             commit::commit(context, &Self::INFO, message, &undo).await?.kept()
         };
-        let UndoReport { commits, undone, left } = kept;
-        let output = Output { commits, undone, left, dry_run: arguments.dry_run, generation };
+        let UndoReport { commits, mut undone, mut left, looked_from } = kept;
+        let (undone_count, left_count) = (undone.len(), left.len());
+        // What was done must be told, also where much was.
+        let half = context.limits.max_response_bytes / 2;
+        undone.truncate(fitting(&undone, half));
+        left.truncate(fitting(&left, half));
+        let dry_run = arguments.dry_run;
+        let output = Output { commits, undone, undone_count, left, left_count, looked_from, dry_run, generation };
         Ok(Answer { value: output, generation: Some(generation) })
     }
 }

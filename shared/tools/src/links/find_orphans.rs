@@ -8,6 +8,7 @@ use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::graph::Graph;
 use atlas_ops::read::index::DocumentRef;
+use atlas_ops::read::nearest;
 use atlas_ops::read::paging::{Limit, Page, Paging};
 use atlas_ops::read::view::View;
 use schemars::JsonSchema;
@@ -77,13 +78,14 @@ impl Operation for FindOrphans {
             let (root, paging, excluded) = (&root, &paging, &excluded);
             async move {
                 let generation = view.generation();
-                let graph = Graph::fetch(context, view).await?;
+                let graph = Graph::fetch(context, view.clone()).await?;
                 let mut linked = HashSet::new();
                 graph.each_target(|from, _, meant| {
                     linked.extend(meant.filter(|meant| *meant != from));
                     Ok(())
                 })?;
                 let orphans = graph.notes(root, |document, path| !linked.contains(&document) && !excluded.has(path))?;
+                nearest::check_found(context, view, root, orphans.len()).await?;
                 let item = |document: &DocumentRef| {
                     let outgoing_count = graph.count_outgoing(*document);
                     Ok(Orphan { path: graph.path(*document)?, outgoing_count })

@@ -84,7 +84,7 @@ impl Operation for AppendNote {
     const INFO: Info = Info {
         name: "append_note",
         title: "Add to a note",
-        description: "Adds text to a note: at its end, at its start (position), or at the end of one section (heading). Existing text stays. To add to today's or this week's note, take append_to_periodic_note; to create a note, write_note. Example: {\"path\": \"Projects/Atlas.md\", \"heading\": \"Tasks\", \"content\": \"- [ ] Call Ada\"}",
+        description: "Adds text at the end or start (position) of a note or of a section (heading). A blank line keeps it out of a list, table or quote. For a daily or weekly note take append_to_periodic_note; to create one, write_note. Example: {\"path\": \"Projects/Atlas.md\", \"heading\": \"Tasks\", \"content\": \"- [ ] Call Ada\"}",
         scopes: &[Scope::WriteVault],
         tags: &["notes"],
         aliases: &[Alias::Name("prev_hash", "if_match"), Alias::Only("provenance", "\"authored\"")],

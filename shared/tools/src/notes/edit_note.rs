@@ -126,7 +126,7 @@ async fn version(context: &Context<'_>, path: &VaultPath, versions: &[&str]) -> 
         if found.replaces == 0 {
             return Ok(None);
         }
-        let Some(older) = context.vault.mirror.at(found.replaces).await? else { return Ok(None) };
+        let Some(older) = context.vault.mirror.at_if_readable(found.replaces).await? else { return Ok(None) };
         snapshot = older;
     }
     Ok(None)

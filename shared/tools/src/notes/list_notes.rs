@@ -287,7 +287,9 @@ impl Listing {
     /// Whether a file at `path` is listed.
     fn has(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
-        self.extensions.is_empty() || self.extensions.iter().any(|extension| name.ends_with(extension))
+        // A name whose only dot is its first character has no extension.
+        let ends = |extension: &String| name.len() > extension.len() && name.ends_with(extension);
+        self.extensions.is_empty() || self.extensions.iter().any(ends)
     }
 
     /// The folders that the file at `path` is in, each with its closing slash, outermost first.

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::workspaces::FILE;
+use atlas_access::Access;
 use atlas_access::visibility::NEEDS_APP;
 
 /// Saves the layout of the windows under a name.
@@ -73,7 +74,7 @@ impl Operation for SaveWorkspace {
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        context.check_writable()?;
+        context.check_settings(Access::Write, FILE)?;
         let Arguments { name, overwrite, layout } = arguments;
         let name = name.as_str().to_owned();
         let mut layout = match layout.0 {

@@ -9,6 +9,7 @@ use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::facts::Facts;
 use atlas_ops::read::index::DocumentRef;
+use atlas_ops::read::nearest;
 use atlas_ops::read::paging::{Limit, Page, Paging};
 use atlas_ops::read::view::View;
 use atlas_segment::SectionName;
@@ -142,8 +143,9 @@ impl Operation for FindNotesByProperty {
             let (root, paging, filter) = (&root, &paging, &filter);
             async move {
                 let generation = view.generation();
-                let facts = Facts::fetch(context, view, &[SectionName::Properties]).await?;
+                let facts = Facts::fetch(context, view.clone(), &[SectionName::Properties]).await?;
                 let found = matching(&facts, root, filter, nested)?;
+                nearest::check_found(context, view, root, found.len()).await?;
                 let mut items = Vec::new();
                 for document in paging.of(&found) {
                     items.push(MatchedNote {

@@ -7,6 +7,7 @@ use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::facts::Facts;
+use atlas_ops::read::nearest;
 use atlas_ops::read::paging::{Limit, Page, Paging};
 use atlas_ops::read::view::View;
 use atlas_segment::SectionName;
@@ -87,8 +88,9 @@ impl Operation for ListProperties {
             let (root, paging) = (&root, &paging);
             async move {
                 let generation = view.generation();
-                let facts = Facts::fetch(context, view, &[SectionName::Properties]).await?;
+                let facts = Facts::fetch(context, view.clone(), &[SectionName::Properties]).await?;
                 let all = counted(&facts, root, samples)?;
+                nearest::check_found(context, view, root, all.len()).await?;
                 let items = paging.of(&all).iter().map(|(key, counted)| PropertyUse {
                     key: (*key).to_owned(),
                     types: counted.types.iter().copied().collect(),

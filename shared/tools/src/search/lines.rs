@@ -5,7 +5,9 @@ use atlas_ops::atlas::Limits;
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context};
 use atlas_ops::read::cursor;
+use atlas_ops::read::nearest;
 use atlas_ops::read::paging::{Limit, Page, PartialPage, clamped};
+use atlas_ops::read::view::View;
 
 use crate::search::listing::Listing;
 use crate::search::matching;
@@ -39,9 +41,20 @@ impl LineSearch<'_> {
             return Err(cursor::invalid());
         }
         let is_first = cursor.is_none();
+        let root = self.root.clone();
         let request = self.request(context, limit, context.limits);
         let generation = cursor.as_ref().map(|cursor| cursor.generation);
-        let answer = cursor::read(context, generation, |view| matching::page(view, &request, cursor.as_ref())).await?;
+        let page = |view: View| {
+            let (request, root, cursor) = (&request, &root, cursor.as_ref());
+            async move {
+                let output = matching::page(view.clone(), request, cursor).await?;
+                if is_first {
+                    nearest::check_found(context, view, root, output.results.len()).await?;
+                }
+                Ok(output)
+            }
+        };
+        let answer = cursor::read(context, generation, page).await?;
         Ok(answer.map(|Output { results, cursor, partial, .. }| {
             let lines = results.into_iter().filter_map(|found| match found {
                 SearchResult::Line(line) => Some(item(line)),

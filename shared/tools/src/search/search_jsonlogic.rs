@@ -8,6 +8,7 @@ use atlas_ops::operation::{Answer, Context, Deadline, Info, Operation, Scope};
 use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::facts::Facts;
 use atlas_ops::read::index::DocumentRef;
+use atlas_ops::read::nearest;
 use atlas_ops::read::paging::{Limit, Paging, PartialPage};
 use atlas_ops::read::view::View;
 use atlas_segment::SectionName;
@@ -80,8 +81,9 @@ impl Operation for SearchJsonlogic {
                 let generation = view.generation();
                 let mut sections = vec![SectionName::Properties];
                 sections.extend(logic.names("tags").then_some(SectionName::Tags));
-                let facts = Facts::fetch(context, view, &sections).await?;
+                let facts = Facts::fetch(context, view.clone(), &sections).await?;
                 let (found, partial) = matching(context, &facts, root, logic).await?;
+                nearest::check_found(context, view, root, found.len()).await?;
                 let item = |path: &String| LogicMatch { path: path.clone(), matched: true };
                 let items = paging.of(&found).iter().map(item).collect();
                 let page = paging.page(context, generation, found.len(), items)?;

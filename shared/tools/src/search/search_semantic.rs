@@ -7,6 +7,7 @@ use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::pipeline::response_limit::fitting;
 use atlas_ops::read::index::{DocumentRef, Index, Want};
+use atlas_ops::read::nearest;
 use atlas_ops::read::view::View;
 use futures::future::try_join;
 use schemars::JsonSchema;
@@ -91,7 +92,7 @@ impl Operation for SearchSemantic {
     type Output = Output;
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
-        let root = Filter::Root(Root::of("root", &arguments.root)?);
+        let root = Root::of("root", &arguments.root)?;
         let least = arguments.min_score.unwrap_or(-1.0);
         if !(-1.0..=1.0).contains(&least) {
             let message = "min_score: say a number from -1 to 1";
@@ -106,16 +107,18 @@ async fn find(
     context: &Context<'_>,
     view: View,
     arguments: &Arguments,
-    root: &Filter,
+    root: &Root,
     least: f64,
 ) -> Result<Output, Error> {
     let embeddings = model(&view)?.clone();
-    let (index, query) = seen(context, view, arguments.query.as_str()).await?;
-    let takes = |document: DocumentRef| Ok(Filter::takes(Some(root), &index.path(document)?));
+    let (index, query) = seen(context, view.clone(), arguments.query.as_str()).await?;
+    let below = Filter::Root(root.clone());
+    let takes = |document: DocumentRef| Ok(Filter::takes(Some(&below), &index.path(document)?));
     let most = arguments.k.map_or(10, Bounded::get);
     let mut found = nearest_rows(&index, &query, most.max(ROWS), &[], takes).await?;
     found.retain(|near| f64::from(near.similarity) >= least);
     found.truncate(most);
+    nearest::check_found(context, view, root, found.len()).await?;
     let texts = if arguments.return_content { contents(&index, &found).await? } else { Vec::new() };
     let mut texts = texts.into_iter();
     let chunk = |near: &Near| {

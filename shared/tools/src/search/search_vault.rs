@@ -5,7 +5,9 @@ use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::cursor;
+use atlas_ops::read::nearest;
 use atlas_ops::read::paging::{Limit, Page, PartialPage, clamped};
+use atlas_ops::read::view::View;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -323,7 +325,8 @@ impl Search<'_> {
         let query = self.text(self.words()?)?;
         let of = number_of(&(SearchVault::INFO.name, &query, self.root, way));
         let (limit, overflow) = clamped(self.limit);
-        let listing = Listing::in_root(Root::of("root", self.root)?, limit, of, self.context.limits);
+        let root = Root::of("root", self.root)?;
+        let listing = Listing::in_root(root.clone(), limit, of, self.context.limits);
         let asked = Asked::new(self.context, query.as_str(), way == Method::Semantic);
         let meaning = (way != Method::Text).then_some(asked);
         let asks_for_meaning = self.mode != Mode::Auto;
@@ -336,8 +339,17 @@ impl Search<'_> {
         }
         let is_first = cursor.is_none();
         let generation = cursor.as_ref().map(|cursor| cursor.generation);
-        let mut answer =
-            cursor::read(self.context, generation, |view| ranking::page(view, &request, cursor.as_ref())).await?;
+        let page = |view: View| {
+            let (request, root, cursor) = (&request, &root, cursor.as_ref());
+            async move {
+                let found = ranking::page(view.clone(), request, cursor).await?;
+                if is_first {
+                    nearest::check_found(self.context, view, root, found.results.len()).await?;
+                }
+                Ok(found)
+            }
+        };
+        let mut answer = cursor::read(self.context, generation, page).await?;
         let found = &mut answer.value;
         let used = match found.mode_used {
             Some("semantic") => Method::Semantic,

@@ -8,6 +8,7 @@ use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::facts::Facts;
 use atlas_ops::read::index::DocumentRef;
+use atlas_ops::read::nearest;
 use atlas_ops::read::paging::{Limit, Page, Paging};
 use atlas_ops::read::view::View;
 use atlas_segment::SectionName;
@@ -96,10 +97,11 @@ impl Operation for FindNotesByTag {
             let (root, paging, is_asked) = (&root, &paging, &is_asked);
             async move {
                 let generation = view.generation();
-                let facts = Facts::fetch(context, view, &[SectionName::Tags]).await?;
+                let facts = Facts::fetch(context, view.clone(), &[SectionName::Tags]).await?;
                 let mut found = tagged(&facts, root, is_asked)?;
                 found.retain(|(_, tagged)| tagged.asked.count_ones() >= all_of_them);
                 let total = found.len();
+                nearest::check_found(context, view, root, total).await?;
                 let mut items = Vec::new();
                 for (document, tagged) in paging.of(&found) {
                     let path = facts.index().path(*document)?;

@@ -7,6 +7,7 @@ use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
 use atlas_ops::pipeline::aliases::Alias;
 use atlas_ops::read::facts::Facts;
+use atlas_ops::read::nearest;
 use atlas_ops::read::paging::{Limit, Page, Paging};
 use atlas_segment::SectionName;
 use atlas_segment::facts::TagPlaces;
@@ -90,9 +91,10 @@ impl Operation for ListTags {
             let (root, paging) = (&root, &paging);
             async move {
                 let generation = view.generation();
-                let facts = Facts::fetch(context, view, &[SectionName::Tags]).await?;
+                let facts = Facts::fetch(context, view.clone(), &[SectionName::Tags]).await?;
                 let all = counted(&facts, root, wanted)?;
                 let total = all.len();
+                nearest::check_found(context, view, root, total).await?;
                 let items = paging.of(&all).iter().map(|(tag, count, source)| TagCount {
                     tag: tag.clone(),
                     count: *count,

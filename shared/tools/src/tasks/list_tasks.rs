@@ -145,9 +145,7 @@ impl Operation for ListTasks {
                     None => None,
                 };
                 let found = tasks(&facts, root, paths.as_ref(), |task| is_wanted(task, &settings))?;
-                if found.is_empty() {
-                    nearest::check_folder(context, view, root).await?;
-                }
+                nearest::check_found(context, view, root, found.len()).await?;
                 let mut items = Vec::new();
                 for (document, task) in paging.of(&found) {
                     let (path, status) = (facts.index().path(*document)?, settings.status(task.status));

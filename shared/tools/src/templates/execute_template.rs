@@ -1,7 +1,9 @@
 //! `execute_template`: creates a note from a template.
 
+use std::collections::HashSet;
+
 use atlas_access::Access;
-use atlas_ops::arguments::{Given, ReadPath, WritePath, Zone};
+use atlas_ops::arguments::{Given, ReadPath, WritePath, Zone, invalid_input};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::pipeline::aliases::Alias;
@@ -12,6 +14,7 @@ use atlas_vault::VaultPath;
 use atlas_vault::edit::fit;
 use atlas_vault::template::{self, templater};
 use jiff::Timestamp;
+use jiff::civil::{Date, DateTime, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -30,7 +33,7 @@ pub struct Arguments {
     template: ReadPath,
     /// The path of the note to create.
     target: WritePath,
-    /// The values of `{{name}}` in the template, by name: strings, numbers or booleans. Placeholders without a value stay unchanged, all of them if not given.
+    /// The values of `{{name}}` in the template, by name: strings, numbers or booleans. A `date` and a `time` are also written in the template's formats. Placeholders without a value stay.
     #[serde(default)]
     args: Map<String, Value>,
     /// Replace an existing note; a person has to confirm it. It fails if not given.
@@ -103,9 +106,10 @@ impl Operation for ExecuteTemplate {
         let properties = atlas_vault::parse(&text).properties().cloned().unwrap_or_default();
         let surroundings =
             templater::Surroundings { now, locale: settings.locale, path: &target, properties: &properties };
-        let value = |name: &str, format: Option<&str>| match (args.get(name), format) {
-            (Some(value), None) => Some(fit(&text, &plain(value)).into_owned()),
-            _ => settings.value(name, format, target.stem(), now),
+        let at = moment(&text, &args, now)?;
+        let value = |name: &str, format: Option<&str>| match args.get(name) {
+            Some(value) if format.is_none() || name == "title" => Some(fit(&text, &plain(value)).into_owned()),
+            _ => settings.value(name, format, target.stem(), at),
         };
         let expanded = templater::expand(&text, &surroundings, |text| template::fill(text, value));
         let expanded = expanded.map_err(|error| refused(&template, &error))?;
@@ -131,6 +135,23 @@ impl Operation for ExecuteTemplate {
         };
         Ok(Answer { value, generation })
     }
+}
+
+/// The moment of the note's dates and times with a format: now, but for a day or a time in `args`.
+fn moment(template: &str, args: &Map<String, Value>, now: DateTime) -> Result<DateTime, Error> {
+    let mut formatted = HashSet::new();
+    template::fill(template, |name, format| {
+        formatted.extend(format.map(|_| name.to_ascii_lowercase()));
+        None
+    });
+    let given = |name: &str| args.get(name).filter(|_| formatted.contains(name)).map(plain);
+    let wrong = |name: &str, example: &str| {
+        let problem = format!("{name}: the template writes it with a format, so give it as {example}");
+        move |_| invalid_input("args", &problem)
+    };
+    let date = given("date").map(|text| text.parse::<Date>().map_err(wrong("date", "2026-12-24"))).transpose()?;
+    let time = given("time").map(|text| text.parse::<Time>().map_err(wrong("time", "18:30"))).transpose()?;
+    Ok(date.unwrap_or_else(|| now.date()).to_datetime(time.unwrap_or_else(|| now.time())))
 }
 
 fn plain(value: &Value) -> String {

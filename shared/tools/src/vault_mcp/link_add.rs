@@ -11,7 +11,7 @@ use atlas_ops::read::notes::{self, Found};
 use atlas_ops::read::view::View;
 use atlas_ops::write::update::{self, KnownInput, NoteUpdate};
 use atlas_vault::VaultPath;
-use atlas_vault::edit::ends_in_table;
+use atlas_vault::edit::needs_gap;
 use atlas_vault::relink::shortest_target;
 use atlas_vault::resolve::{Files, resolve};
 use schemars::JsonSchema;
@@ -90,8 +90,8 @@ impl Operation for LinkAdd {
             }
             let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
             let between = if text.is_empty() || text.ends_with('\n') { "" } else { end };
-            // Right below a table it would be a row.
-            let blank = if ends_in_table(text.as_bytes()) { end } else { "" };
+            // Right below a table it would be a row, and below a list item a part of it.
+            let blank = if needs_gap(text, &link) { end } else { "" };
             let with_link = format!("{text}{between}{blank}{link}{end}");
             // At the end of code or a comment it would not be a link.
             if !new.is_in(&with_link) {
@@ -123,7 +123,14 @@ impl NewLink<'_> {
     /// The link.
     fn written(&self, alias: Option<&str>) -> Result<String, Error> {
         let target = shortest_target(self.to, self.from, self.files);
-        let target = target.ok_or_else(|| impossible(self.from, "its name has # | [ or ]"))?;
+        let target = target.ok_or_else(|| {
+            let is_hidden = self.to.as_str().split('/').any(|name| name.starts_with('.'));
+            let why = match is_hidden {
+                true => "a name that begins with a dot, and Obsidian links to no such file: rename that first",
+                false => "# | [ or ] in its name: rename it first",
+            };
+            impossible(self.from, &format!("{} has {why}", self.to))
+        })?;
         let is_plain = |text: &str| !text.contains(['|', '[', ']', '\n', '\r']);
         let parts = [("heading", self.heading, "#"), ("alias", alias, "|")];
         let mut link = target;

@@ -107,7 +107,7 @@ impl Plan {
                 headings: if want.headings { Some(add(layout.headings()?)) } else { None },
                 terms: if want.terms { Some(add(layout.terms()?)) } else { None },
                 passages: if want.passages { layout.passages()?.map(&mut add) } else { None },
-                linked: if want.links { layout.facts(SectionName::Linked)?.map(&mut add) } else { None },
+                linked: if want.links || want.linked { layout.facts(SectionName::Linked)?.map(&mut add) } else { None },
                 anchors: if want.links { layout.facts(SectionName::Anchors)?.map(&mut add) } else { None },
                 vectors: entry
                     .vectors
