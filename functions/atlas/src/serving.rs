@@ -1,4 +1,4 @@
-//! The address of the server of a vault on this machine, for `atlas ui`: in a file that the server keeps locked while it runs, so that what a killed
+//! The servers of a vault. The address of the one on this machine, for `atlas ui`, is kept in a file that the server keeps locked while it runs, so that what a killed
 //! one left is no address. A server that runs as another user, or may write no file, is looked for at the default port.
 
 use std::error::Error;
@@ -7,11 +7,13 @@ use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-use atlas_mirror::VaultId;
+use atlas_mirror::{Mirror, VaultId};
 use atlas_ops::Atlas;
 use atlas_outbound::{Client, HeaderMap, Method, Origin, Policy, Reach, Request, Trust, Url};
+use atlas_web::{App, Settings};
 
-use crate::vault_location::{Setting, VaultLocation};
+use crate::output;
+use crate::vault_location::{Setting, VaultLocation, is_missing};
 
 /// Most bytes of the file.
 const MAX_BYTES: u64 = 1 << 10;
@@ -77,6 +79,54 @@ pub(crate) fn vaults(atlas: &Atlas) -> Result<Vec<VaultId>, Box<dyn Error>> {
 /// The server of this vault, if one runs on this machine and has told so.
 pub(crate) fn known(location: &VaultLocation) -> Option<Served> {
     served_in(&location.server_file().ok()?)
+}
+
+/// The mirrors of the vaults in which servers of this place may keep sessions and grants. Each keeps them in its default vault: the one at `location`, one
+/// of the configuration's, or the one that a running server names.
+///
+/// # Errors
+/// When the store does not answer, or none of these vaults is published.
+pub(crate) async fn states(location: &VaultLocation) -> Result<Vec<Mirror>, Box<dyn Error>> {
+    let own = &location.vault.value;
+    let configured = match &location.config {
+        None => Vec::new(),
+        Some(_) => configured(location).await.unwrap_or_else(|error| {
+            output::note(format_args!("the configuration cannot be used, so its other vaults are left out: {error}"));
+            Vec::new()
+        }),
+    };
+    let mut vaults = vec![own.clone()];
+    for vault in configured.into_iter().chain(known(location).map(|served| served.links)) {
+        if !vaults.contains(&vault) {
+            vaults.push(vault);
+        }
+    }
+    let (mut found, mut missing) = (Vec::new(), None);
+    for vault in vaults {
+        let vault = Setting { value: vault, given_by: location.vault.given_by };
+        match (VaultLocation { vault, ..location.clone() }).published().await {
+            Ok(mirror) => found.push(mirror),
+            Err(error) if is_missing(&*error) => drop(missing.get_or_insert(error)),
+            Err(error) => return Err(error),
+        }
+    }
+    match missing.filter(|_| found.is_empty()) {
+        Some(error) => Err(error),
+        None => Ok(found),
+    }
+}
+
+/// The ids of the configuration's vaults.
+async fn configured(location: &VaultLocation) -> Result<Vec<VaultId>, Box<dyn Error>> {
+    let settings = match App::settings(&Settings::read(location.variables())?).await {
+        Ok(settings) => settings,
+        // The vault may have a document of its own.
+        Err(_) => {
+            let others = location.variables().filter(|(name, _)| name != "ATLAS_VAULT");
+            App::settings(&Settings::read(others)?).await?
+        }
+    };
+    Ok(settings.vaults.into_iter().map(|vault| vault.id).collect())
 }
 
 /// The address of this machine's server at `port`, if one is there. Which vaults it has, it tells no stranger.

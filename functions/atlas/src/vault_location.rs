@@ -16,8 +16,6 @@ use std::time::Duration;
 use atlas_mirror::{Mirror, MirrorError, Store, VaultId, location};
 use atlas_sync::folder::Folder;
 use atlas_sync::is_inside;
-use atlas_web::config::listing::{self, Row, SettingSource};
-use atlas_web::{App, Settings};
 use clap::Args;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
@@ -42,7 +40,7 @@ const DEFAULT_VAULT: &str = "main";
 /// The vault and its store.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct LocationArguments {
-    /// The vault's folder [env: ATLAS_VAULT_ROOT] [default: the folder here; but for `up`, if it was synced before]
+    /// The vault's folder [env: ATLAS_VAULT_ROOT] [default: the folder here; it must have been synced before, except for `up`]
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
     /// The store: file:///a/folder or s3://bucket/prefix [env: ATLAS_STORE] [default: see `atlas where`]
@@ -142,27 +140,6 @@ impl LocationArguments {
 }
 
 impl VaultLocation {
-    /// The location of the vault in which the deployment here keeps sessions and grants: its default one, which a configuration may name.
-    ///
-    /// # Errors
-    /// When the configuration cannot be used.
-    pub(crate) async fn of_default_vault(self) -> Result<Self, Box<dyn Error>> {
-        if self.config.is_none() {
-            return Ok(self);
-        }
-        // Only the environment is the server's too.
-        let is_servers = self.vault.given_by == GivenBy::Environment;
-        let of_server = self.variables().filter(|(name, _)| is_servers || name != "ATLAS_VAULT");
-        let settings = App::settings(&Settings::read(of_server)?).await?;
-        let names_vaults = |row: &Row| row.setting == "vaults" && row.source == SettingSource::Document;
-        let Some(default) = settings.vaults.first().filter(|_| listing::list(&settings).iter().any(names_vaults))
-        else {
-            return Ok(self);
-        };
-        let vault = Setting { value: default.id.clone(), ..self.vault };
-        Ok(Self { vault, ..self })
-    }
-
     /// Reports on standard error where the store is, unless it was given.
     pub(crate) fn tell_store(&self) {
         if matches!(self.store.given_by, GivenBy::Remembered | GivenBy::Default) {

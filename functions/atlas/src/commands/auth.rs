@@ -14,7 +14,8 @@ use serde_json::json;
 use crate::authority_file;
 use crate::commands::Outcome;
 use crate::output;
-use crate::vault_location::{LocationArguments, VaultLocation};
+use crate::serving;
+use crate::vault_location::LocationArguments;
 
 /// Most keys of the file: the one that signs, and the one before it.
 const KEPT: usize = 2;
@@ -124,27 +125,27 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         }
         AuthCommand::Rotate { place, stolen } => rotate(&place.file, stolen),
         AuthCommand::Grants { location, json } => {
-            let location = location.find(None, None)?.of_default_vault().await?;
-            let mirror = location.published().await?;
-            print(&location, &grant::grants(&mirror, Timestamp::now()).await?, json)
+            let mut all = Vec::new();
+            for mirror in serving::states(&location.find(None, None)?).await? {
+                all.append(&mut grant::grants(&mirror, Timestamp::now()).await?);
+            }
+            print(&all, json)
         }
         AuthCommand::Revoke { id, location, .. } => {
-            let location = location.find(None, None)?.of_default_vault().await?;
-            let (mirror, now) = (location.published().await?, Timestamp::now());
-            let all = grant::grants(&mirror, now).await?;
-            let ended: Vec<Id> = match id {
-                None => all.iter().filter(|grant| !grant.is_ended).map(|grant| grant.id).collect(),
-                Some(id) if all.iter().any(|grant| grant.id == id) => vec![id],
-                Some(id) => return Err(format!("there is no grant {id}: `atlas auth grants` lists them").into()),
-            };
-            for id in &ended {
-                grant::end(&mirror, *id, now).await?;
+            let now = Timestamp::now();
+            let mut count = 0;
+            for mirror in serving::states(&location.find(None, None)?).await? {
+                let all = grant::grants(&mirror, now).await?;
+                let is_meant = |grant: &&Listed| id.map_or(!grant.is_ended, |id| grant.id == id);
+                for grant in all.iter().filter(is_meant) {
+                    grant::end(&mirror, grant.id, now).await?;
+                    count += 1;
+                }
             }
-            let (count, vault) = (ended.len(), &location.vault.value);
+            if let (Some(id), 0) = (id, count) {
+                return Err(format!("there is no grant {id}: `atlas auth grants` lists them").into());
+            }
             output::line(format_args!("ended: {count}; tokens that were given already end within ten minutes"));
-            if count == 0 {
-                output::note(format_args!("a server whose default vault is {vault} has allowed nothing that goes on"));
-            }
             Ok(())
         }
     }
@@ -206,14 +207,13 @@ fn rotate(file: &Path, stolen: bool) -> Outcome {
     Ok(())
 }
 
-fn print(location: &VaultLocation, grants: &[Listed], as_json: bool) -> Outcome {
+fn print(grants: &[Listed], as_json: bool) -> Outcome {
     if as_json {
         let row = |listed: &Listed| json!({ "ended": listed.is_ended, "grant": listed.grant, "id": listed.id });
         return output::json(&grants.iter().map(row).collect::<Vec<_>>());
     }
     if grants.is_empty() {
-        let vault = &location.vault.value;
-        output::note(format_args!("no client was allowed anything by a server whose default vault is {vault}"));
+        output::note("no client was allowed anything");
     }
     for Listed { id, grant, is_ended } in grants {
         let state = if *is_ended { "ended" } else { "active" };

@@ -35,19 +35,19 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     output::start_log();
     let mut location = arguments.location.find(None, None)?;
-    let served = if arguments.url.is_none() && !arguments.sign_out { serving::known(&location) } else { None };
-    // A server of several vaults keeps links and sessions in one of them.
-    match &served {
-        Some(served) => location.vault.value = served.links.clone(),
-        None => location = location.of_default_vault().await?,
-    }
-    let mirror = location.published().await?;
+    let served = if arguments.url.is_none() { serving::known(&location) } else { None };
     if arguments.sign_out {
-        atlas_ui::session::end_all(&mirror, &author()).await.map_err(whole_reason)?;
-        let vault = &location.vault.value;
-        output::note(format_args!("all sessions of the page have ended at servers whose default vault is {vault}"));
+        for mirror in serving::states(&location).await? {
+            atlas_ui::session::end_all(&mirror, &author()).await.map_err(whole_reason)?;
+        }
+        output::note("all sessions of the page have ended");
         return Ok(());
     }
+    // A server of several vaults looks for links in one of them.
+    if let Some(served) = &served {
+        location.vault.value = served.links.clone();
+    }
+    let mirror = location.published().await?;
     let url = match arguments.url.or_else(|| served.map(|served| served.url)) {
         Some(url) => url,
         None => at_default_port(&location).await?,
