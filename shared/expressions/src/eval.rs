@@ -18,7 +18,7 @@ use crate::regexes::Pattern;
 use crate::show;
 use crate::syntax::{Expr, Node};
 use crate::time::read;
-use crate::value::{Function, Object, Value};
+use crate::value::{Function, MAX_VALUE_BYTES, Object, Value};
 
 pub use formulas::Formulas;
 pub(crate) use formulas::Row as FormulaRow;
@@ -46,8 +46,6 @@ impl Default for Limits {
     }
 }
 
-/// Longest text that a function may make, in bytes.
-pub(crate) const MAX_VALUE_BYTES: usize = 1024 * 1024;
 /// How deep lists and objects may nest.
 const MAX_VALUE_DEPTH: usize = 32;
 /// How deep expressions, functions and formulas may be in one another while they are evaluated.

@@ -5,10 +5,9 @@ use serde_json::json;
 
 use crate::Dialect;
 use crate::error::{Error, Result};
-use crate::eval::MAX_VALUE_BYTES;
 use crate::numbers;
 use crate::time::write;
-use crate::value::{Link, Target, Value, Widget};
+use crate::value::{Link, MAX_VALUE_BYTES, Target, Value, Widget};
 
 /// The text that Dataview shows for nothing.
 const NOTHING: &str = "\\-";

@@ -18,6 +18,9 @@ mod link;
 /// Names and values, in the order in which they were set.
 pub type Object = IndexMap<Arc<str>, Value>;
 
+/// Longest text of a value, in bytes.
+pub(crate) const MAX_VALUE_BYTES: usize = 1024 * 1024;
+
 /// A value. To clone one costs no more than to count a reference.
 #[derive(Debug, Clone, Default)]
 pub enum Value {

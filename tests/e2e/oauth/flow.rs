@@ -196,14 +196,14 @@ async fn the_person_sees_what_they_allowed_and_ends_it() {
     let other = Person::at(&site.client);
     let by_token = async || other.form("/ui/sign-in", &[("token", text(&tokens, "access_token"))]).await;
     assert_eq!(location(&by_token().await), "/ui");
-    assert_eq!(other.get("/ui").await.status, 200);
+    page(&other.get("/ui/search").await);
     let (token, grant) = (field(&shown, "form_token"), field(&shown, "grant"));
     let revoked = person.form("/ui/access/revoke", &[("form_token", &token), ("grant", &grant)]).await;
     assert_eq!(location(&revoked), "/ui/access");
     assert!(page(&person.get("/ui/access").await).contains("Ended"));
     // At once, since this deployment looks.
     assert_eq!(site.call(text(&tokens, "access_token")).await, 401);
-    assert_eq!((other.get("/ui").await.status.as_u16(), by_token().await.status.as_u16()), (401, 401));
+    assert_eq!((other.get("/ui/search").await.status.as_u16(), by_token().await.status.as_u16()), (401, 401));
     assert_eq!(error_of(&site.refreshed(&id, text(&tokens, "refresh_token")).await), "invalid_grant");
 }
 

@@ -11,7 +11,7 @@ use flate2::write::ZlibEncoder;
 use serde_json::{Value, json};
 
 use crate::support::deployment::Client;
-use crate::support::programs::{Place, atlas, json_of};
+use crate::support::programs::{Place, atlas, json_of, until};
 use crate::support::tools::Tools;
 
 /// A PDF with these pages, of one line each.
@@ -162,17 +162,15 @@ fn what_is_no_sound_pdf_costs_little_and_stops_nothing() {
 #[test]
 fn the_program_that_reads_them_has_limits() {
     let mut child = atlas().arg("read-pdf").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let limits = loop {
+    until(Duration::from_secs(20), "all limits", || {
         let limits = fs::read_to_string(format!("/proc/{}/limits", child.id())).unwrap();
-        if limits.lines().any(|line| line.starts_with("Max cpu time") && !line.contains("unlimited  ")) {
-            break limits;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    };
-    for (name, most) in [("Max cpu time", "20"), ("Max data size", "536870912"), ("Max core file size", "0")] {
-        let line = limits.lines().find(|line| line.starts_with(name)).unwrap();
-        assert!(line.split_whitespace().any(|word| word == most), "{line}");
-    }
+        let has = |(name, most): (&str, &str)| {
+            let line = limits.lines().find(|line| line.starts_with(name)).unwrap();
+            line.split_whitespace().any(|word| word == most)
+        };
+        let wanted = [("Max cpu time", "20"), ("Max data size", "536870912"), ("Max core file size", "0")];
+        if wanted.into_iter().all(has) { Ok(()) } else { Err(limits) }
+    });
     drop(child.stdin.take());
     assert!(!child.wait().unwrap().success());
 }

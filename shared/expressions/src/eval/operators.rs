@@ -4,7 +4,7 @@ use crate::Dialect;
 use crate::error::{Error, Result};
 use crate::syntax::Operator;
 use crate::time::{Date, Duration, Unit};
-use crate::value::Value;
+use crate::value::{MAX_VALUE_BYTES, Value};
 
 use super::Evaluator;
 
@@ -184,7 +184,7 @@ impl Evaluator<'_> {
 
     /// The text so many times; none if it is less than once.
     pub(crate) fn repeated(&self, text: &str, count: f64) -> Result<Value> {
-        let count = crate::numbers::index(count.max(0.0), super::MAX_VALUE_BYTES);
+        let count = crate::numbers::index(count.max(0.0), MAX_VALUE_BYTES);
         self.make(text.len().saturating_mul(count))?;
         Ok(Value::text(text.repeat(count)))
     }

@@ -3,8 +3,8 @@ use std::cmp::Ordering;
 use super::Function;
 use super::shape::{each, unfit};
 use crate::error::{Error, Result};
-use crate::eval::{Evaluator, MAX_VALUE_BYTES};
-use crate::value::{Function as Written, Object, Value};
+use crate::eval::Evaluator;
+use crate::value::{Function as Written, MAX_VALUE_BYTES, Object, Value};
 
 pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("extract", extract),

@@ -1,9 +1,9 @@
 use super::Function;
 use super::shape::{each, unfit};
 use crate::error::{Error, Result};
-use crate::eval::{Evaluator, MAX_VALUE_BYTES};
+use crate::eval::Evaluator;
 use crate::numbers;
-use crate::value::{Object, Value};
+use crate::value::{MAX_VALUE_BYTES, Object, Value};
 
 pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("default", |evaluator, arguments| defaulted(evaluator, "default", arguments, &[0, 1])),

@@ -1,9 +1,9 @@
 use super::Function;
 use super::shape::{any_null, each, unfit};
 use crate::error::Result;
-use crate::eval::{Evaluator, MAX_VALUE_BYTES};
+use crate::eval::Evaluator;
 use crate::numbers;
-use crate::value::Value;
+use crate::value::{MAX_VALUE_BYTES, Value};
 
 pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("lower", |evaluator, arguments| changed(evaluator, "lower", arguments, str::to_lowercase)),
