@@ -23,5 +23,6 @@ mod schemas;
 mod scored;
 mod search;
 mod traversal;
+mod upserts;
 mod writers;
 mod writes;

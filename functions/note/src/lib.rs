@@ -4,6 +4,7 @@
 
 mod representation;
 
+use atlas_ops::pipeline::gates::arguments_of_calls;
 use atlas_ops::{Entry, Error, Operation as _, Reason};
 use atlas_tools::Listed;
 use atlas_tools::access::approve::Approve;
@@ -20,7 +21,7 @@ use atlas_tools::notes::read_note::ReadNote;
 use atlas_tools::notes::upsert_note::UpsertNote;
 use atlas_tools::notes::write_note::WriteNote;
 use atlas_web::openapi::{JSON, MARKDOWN, ParameterPlace, Route, RouteAnswer, RouteParameter};
-use atlas_web::routes::call;
+use atlas_web::routes::{CONFIRMATION, KEY, SESSION, VAULT, call};
 use atlas_web::state::Offer;
 use atlas_web::{Door, Routes, request, response};
 use axum::body::Body;
@@ -95,7 +96,8 @@ const RESTORE: Route = Route::post("/restore/{path}", atlas_tools::entry::<Resto
             description: "The ETag of the version to replace, or `*`.",
         },
     ])
-    .answering(&CREATES);
+    .answering(&CREATES)
+    .needing_body();
 
 /// The function's routes.
 #[must_use]
@@ -199,12 +201,8 @@ async fn write(
         let mut arguments = parameters?;
         // A page on another site can make a browser post to any address, but not with a JSON body.
         if let Some(name) = arguments.keys().find(|name| !["path", "from"].contains(&name.as_str())) {
-            let is_argument = operation.arguments_schema()["properties"].get(name).is_some();
-            let remedy =
-                if is_argument { "give it in the body" } else { "this route has no such argument; leave it out" };
-            return Err(
-                Error::bad_request(Reason::ValidationError, format!("{name}: {remedy}")).with("field", name.as_str())
-            );
+            let message = format!("{name}: {}", elsewhere(operation, name));
+            return Err(Error::bad_request(Reason::ValidationError, message).with("field", name.as_str()));
         }
         add_preconditions(&mut arguments, &door.headers)?;
         let body = match TAKE_NOTES.contains(&operation.info.name) {
@@ -232,6 +230,29 @@ async fn write(
         response::insert_etag(&mut response, sha256);
         response
     })
+}
+
+/// How to give the parameter `name` of the query to a route that takes its arguments elsewhere.
+fn elsewhere(operation: &Entry, name: &str) -> String {
+    // Left out, the key, the token or the session would make another call of this one.
+    let header = match name {
+        "vault" => return format!("give it as the header {VAULT}"),
+        "idempotency_key" | "bulk_idempotency_key" => KEY,
+        "elicit_token" => CONFIRMATION,
+        "session" => SESSION,
+        _ if takes(operation, name) => return "give it in the body".to_owned(),
+        _ => return "this route has no such argument; leave it out".to_owned(),
+    };
+    match arguments_of_calls(&operation.info).any(|(own, _)| own == name) {
+        true => format!("give it in the body, or as the header {header}"),
+        false => format!("give it as the header {header}"),
+    }
+}
+
+/// Whether an operation has an argument of this name, or takes another by it.
+fn takes(operation: &Entry, name: &str) -> bool {
+    let is_alias = operation.info.aliases.iter().any(|alias| alias.given() == name);
+    is_alias || operation.arguments_schema()["properties"].get(name).is_some()
 }
 
 async fn delete_at_path(door: Door, uri: Uri) -> Response {
@@ -282,7 +303,7 @@ async fn restore_at_parameter(door: Door, uri: Uri, body: Body) -> Response {
 }
 
 async fn restore(door: &Door, parameters: Result<Map<String, Value>, Error>, body: Body) -> Response {
-    // Its body may be empty, unlike that of a note.
+    // No argument is required, so a body that says nothing has to be JSON too.
     let parameters = request::said_to_be_json(&door.headers).and(parameters);
     write(door, atlas_tools::entry::<RestoreNote>(), parameters, body).await
 }

@@ -1,9 +1,10 @@
 //! The representation of a note: JSON, or the markdown itself; or none, if the caller already has it.
 
 use atlas_ops::Answer;
+use atlas_web::accept::preferred;
 use atlas_web::response::{GENERATION, insert_etag, is_known, ok};
 use axum::body::Body;
-use axum::http::header::{ACCEPT, CONTENT_TYPE, VARY};
+use axum::http::header::{CONTENT_TYPE, VARY};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use serde_json::Value;
@@ -48,14 +49,13 @@ fn markdown(answer: &Answer<Value>) -> Response {
 }
 
 fn wants_markdown(headers: &HeaderMap) -> bool {
-    let accepted =
-        headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
-    accepted.filter_map(|range| range.split(';').next()).any(|range| range.trim().eq_ignore_ascii_case("text/markdown"))
+    preferred(headers, &[("application/json", false), ("text/markdown", true)]).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::http::header::ACCEPT;
 
     fn headers(name: axum::http::HeaderName, value: &'static str) -> HeaderMap {
         HeaderMap::from_iter([(name, HeaderValue::from_static(value))])
@@ -68,6 +68,9 @@ mod tests {
             ("application/json;q=0.5, text/markdown;q=1", true),
             ("*/*", false),
             ("application/json", false),
+            ("text/markdown;q=0, application/json", false),
+            ("text/markdown;q=0.5, application/json", false),
+            ("image/png", false),
         ] {
             assert_eq!(wants_markdown(&headers(ACCEPT, value)), expected, "{value}");
         }

@@ -4,11 +4,12 @@ use atlas_ops::{Answer, Error, Reason};
 use atlas_tools::queries::lines::{Format, lines};
 use atlas_tools::queries::query_notes::QueryNotes;
 use atlas_tools::search::Search;
+use atlas_web::accept::preferred;
 use atlas_web::openapi::{JSON, MARKDOWN, ParameterPlace, Route, RouteAnswer, RouteParameter};
 use atlas_web::routes::call;
 use atlas_web::{Door, Routes, request, response};
 use axum::body::Body;
-use axum::http::header::{ACCEPT, CONTENT_TYPE, VARY};
+use axum::http::header::{CONTENT_TYPE, VARY};
 use axum::http::{HeaderMap, HeaderValue, Uri};
 use axum::response::Response;
 use axum::routing::get;
@@ -93,14 +94,12 @@ fn format(parameter: Option<&str>, headers: &HeaderMap) -> Result<Option<Format>
         }
         None => {}
     }
-    let accepted =
-        headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
-    let mut known = accepted.filter_map(|range| match range.split(';').next().unwrap_or_default().trim() {
-        "text/csv" => Some(Some(Format::Csv)),
-        "application/jsonl" | "application/x-ndjson" => Some(Some(Format::JsonLines)),
-        "text/markdown" => Some(Some(Format::Markdown)),
-        "application/json" => Some(None),
-        _ => None,
-    });
-    Ok(known.next().unwrap_or(Some(Format::Csv)))
+    let offered = [
+        ("text/csv", Some(Format::Csv)),
+        ("application/jsonl", Some(Format::JsonLines)),
+        ("application/x-ndjson", Some(Format::JsonLines)),
+        (MARKDOWN, Some(Format::Markdown)),
+        (JSON, None),
+    ];
+    Ok(preferred(headers, &offered).unwrap_or(Some(Format::Csv)))
 }

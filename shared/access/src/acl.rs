@@ -262,14 +262,29 @@ impl Acl {
         Reading(u16::try_from(pair).unwrap_or(Reading::NOBODY))
     }
 
-    /// The paths that a caller with these scopes may read; [`None`] if that is everything that any caller may read.
+    /// The paths that a caller with these scopes may read; [`None`] if that is everything that is not closed.
     #[must_use]
     pub fn reader(&self, caller: &Scopes) -> Option<Reader> {
-        let holds: Vec<bool> =
-            (0..=self.rules.len()).map(|rule| self.asked(rule).iter().all(|scope| caller.holds_named(scope))).collect();
-        let is_open = self.read.is_none() && !self.strict_read_default && holds.iter().all(|holds| *holds);
-        let narrowed = caller.folders().is_some().then(|| caller.clone());
-        (!is_open || narrowed.is_some()).then_some(Reader { holds, narrowed })
+        let is_open = match &self.read {
+            Some(globs) => globs.iter().any(Glob::is_everything),
+            None => !self.strict_read_default,
+        };
+        if is_open && self.reads_most(caller) {
+            return None;
+        }
+        let holds = (0..=self.rules.len()).map(|rule| self.holds(caller, rule)).collect();
+        Some(Reader { holds, narrowed: caller.folders().is_some().then(|| caller.clone()) })
+    }
+
+    /// Whether a caller with these scopes may read all that any caller may read. `readPaths` may hold back more, but from everybody alike.
+    #[must_use]
+    pub fn reads_most(&self, caller: &Scopes) -> bool {
+        caller.folders().is_none() && (0..=self.rules.len()).all(|rule| self.holds(caller, rule))
+    }
+
+    /// Whether a caller holds the scopes that a rule requires.
+    fn holds(&self, caller: &Scopes, rule: usize) -> bool {
+        self.asked(rule).iter().all(|scope| caller.holds_named(scope))
     }
 
     /// The scopes that `path` requires, besides the operation's.

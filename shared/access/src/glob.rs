@@ -72,6 +72,11 @@ impl Glob {
         &self.text
     }
 
+    /// Whether it is `**`, which all paths match.
+    pub(crate) fn is_everything(&self) -> bool {
+        self.exact.head.is_empty() && self.exact.rest == [Token::All]
+    }
+
     pub(crate) fn is_match(&self, path: &Matched<'_>) -> bool {
         self.exact.is_match(path.exact)
     }

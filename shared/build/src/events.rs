@@ -129,15 +129,14 @@ impl Settings {
                 || BuildError::Invalid(format!("ATLAS_SHARD_BYTES={text:?}: write a number of bytes above 0"));
             shard_size.text_bytes = text.parse().ok().filter(|bytes| *bytes > 0).ok_or_else(invalid)?;
         }
-        let log = get("ATLAS_LOG").unwrap_or(DEFAULT_LOG);
-        if !log_filter::is_valid(log) {
-            return Err(BuildError::Invalid(format!("ATLAS_LOG={log:?}: {}", log_filter::FORM)));
-        }
+        let text = get("ATLAS_LOG").unwrap_or_default();
+        let invalid = || BuildError::Invalid(format!("ATLAS_LOG={text:?}: {}", log_filter::FORM));
+        let log = Some(log_filter::parse(text).ok_or_else(invalid)?).filter(|log| !log.is_empty());
         Ok(Self {
             store: location::open(get("ATLAS_STORE").ok_or_else(missing)?, &of_store)?,
             sources: get("ATLAS_SOURCE").map(|url| Sources::open(url, &of_store)).transpose()?,
             shard_size,
-            log: log.to_owned(),
+            log: log.unwrap_or_else(|| DEFAULT_LOG.to_owned()),
         })
     }
 

@@ -1,12 +1,12 @@
 //! Answers the messages of one client.
 
 use crate::server::Server;
-use crate::{elicitation, resources, tools};
+use crate::{elicitation, message, resources, tools};
 use atlas_ops::Error;
 use atlas_tools::facade::Resolved;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
-    ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
 };
@@ -124,26 +124,9 @@ impl ServerHandler for Server {
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        if METHODS.contains(&request.method.as_str()) {
-            let message = format!("send the parameters of {} as the protocol says", request.method);
-            return Err(ErrorData::invalid_params(message, None));
-        }
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "there is no such method", None))
+        Err(message::not_taken(&request.method))
     }
 }
-
-/// The methods of both eras.
-const METHODS: [&str; 9] = [
-    "completion/complete",
-    "prompts/get",
-    "prompts/list",
-    "resources/list",
-    "resources/read",
-    "resources/templates/list",
-    "server/discover",
-    "tools/call",
-    "tools/list",
-];
 
 /// The requested page of a list.
 type Page = Option<PaginatedRequestParams>;

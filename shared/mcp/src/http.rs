@@ -11,11 +11,10 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use axum::routing::post;
-use rmcp::model::{ClientJsonRpcMessage, ErrorData, JsonRpcError};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use serde_json::error::Category;
 
+use crate::message;
 use crate::server::Server;
 
 /// The route.
@@ -52,9 +51,9 @@ async fn answer(door: Door, request: Request) -> Response {
     let request = Request::from_parts(head, Body::from(bytes.clone()));
     let mut response = service.handle(request).await.map(Body::new);
     if response.status().is_client_error()
-        && let Err(error) = serde_json::from_slice::<ClientJsonRpcMessage>(&bytes)
+        && let Err(unread) = message::read(&bytes)
     {
-        return malformed(&error);
+        return malformed(unread.answer);
     }
     if let Some(called) = server.last() {
         response = response::with_generation(response, called.generation);
@@ -64,14 +63,8 @@ async fn answer(door: Door, request: Request) -> Response {
 }
 
 /// The answer to a body that is not a message of the protocol.
-fn malformed(error: &serde_json::Error) -> Response {
-    let data = if error.classify() == Category::Data {
-        ErrorData::invalid_request("send one JSON-RPC 2.0 message", None)
-    } else {
-        ErrorData::parse_error(format!("the body is not JSON: {error}"), None)
-    };
-    let body = serde_json::to_vec(&JsonRpcError::new(None, data)).unwrap_or_default();
-    let mut response = Response::new(Body::from(body));
+fn malformed(answer: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(answer));
     *response.status_mut() = StatusCode::BAD_REQUEST;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response

@@ -4,6 +4,7 @@
 //! # Layout
 //!
 //! - [`http`]: `POST /mcp`; [`stdio`]: standard input and output, also over an index that is still being built ([`indexing`])
+//! - `message`: reads clients' messages, and answers what is none
 //! - [`server`]: one client's server; `handler`: answers its messages
 //! - `tools`: operations as tools of the protocol, and the results of calls; [`atlas_tools::facade`] chooses the tools
 //! - `elicitation`: sends a person to the page where a call waits for approval
@@ -14,6 +15,7 @@ mod elicitation;
 mod handler;
 pub mod http;
 pub mod indexing;
+mod message;
 mod prompts;
 mod resources;
 pub mod server;

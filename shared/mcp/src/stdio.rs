@@ -8,32 +8,29 @@ use atlas_web::App;
 use atlas_web::request::MAX_BODY_BYTES;
 use atlas_web::routes::Door;
 use axum::http::HeaderMap;
+use rmcp::model::{ClientJsonRpcMessage, ErrorData};
 use rmcp::service::ServerInitializeError;
 use rmcp::{ServiceExt as _, transport};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::io::{
     AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
 };
 use tokio::sync::Mutex;
 
 use crate::indexing::Indexing;
+use crate::message::{self, ID_BYTES, first_id, last_id};
 use crate::server::Server;
 
 /// The caller's name.
 const CALLER: &str = "stdio";
 /// Size of the buffer between lines and handler, in bytes.
 const WAITING_BYTES: usize = 64 << 10;
-/// JSON-RPC's codes for a message that is not JSON, and for one that is not taken.
-const PARSE_ERROR: i32 = -32700;
-const INVALID_REQUEST: i32 = -32600;
-/// Bytes at the start and at the end of a message in which its id is looked for.
-const ID_BYTES: usize = 256;
 
 /// Answers with `app` until standard input ends. Calls wait for `indexing`, if there is one. Nothing else may write to standard output meanwhile.
 ///
 /// # Errors
-/// When the client does not begin with the protocol's handshake.
-pub async fn serve(app: App, indexing: Option<Indexing>) -> Result<(), ServerInitializeError> {
+/// When the client's `initialize` cannot be answered.
+pub async fn serve(app: App, indexing: Option<Indexing>) -> io::Result<()> {
     let door = Door { app, headers: HeaderMap::new(), caller: Caller::trusted(CALLER) };
     let (input, output) = transport::stdio();
     let output = Arc::new(Mutex::new(output));
@@ -52,7 +49,13 @@ pub async fn serve(app: App, indexing: Option<Indexing>) -> Result<(), ServerIni
         }
         // A client that closes the connection before `initialize` is no error.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-        Err(error) => Err(error),
+        Err(ServerInitializeError::InitializeFailed(error)) => {
+            Err(io::Error::other(format!("the client's `initialize` was refused: {}", error.message)))
+        }
+        Err(ServerInitializeError::TransportError { .. } | ServerInitializeError::Cancelled) => {
+            Err(io::Error::other("the client does not read standard output: start it again"))
+        }
+        Err(_) => Err(io::Error::other("the client did not begin with `initialize`: it must send that first")),
     };
     reading.abort();
     // Answers that are queued are still written.
@@ -60,7 +63,8 @@ pub async fn serve(app: App, indexing: Option<Indexing>) -> Result<(), ServerIni
     served
 }
 
-/// Passes on the lines of `input` that are JSON, and answers others with an error. A line longer than a body may be is not kept.
+/// Passes on the lines of `input` that are messages, and answers others with an error. A line longer than a body may be is not kept. Until the
+/// session begins, whatever is no request is passed over: the handler would end, and nothing waits for an answer to it.
 async fn take(
     input: impl AsyncRead + Unpin,
     mut messages: impl AsyncWrite + Unpin,
@@ -68,6 +72,7 @@ async fn take(
 ) -> io::Result<()> {
     let mut input = BufReader::new(input);
     let mut line = Vec::new();
+    let mut has_begun = false;
     loop {
         line.clear();
         (&mut input).take(MAX_BODY_BYTES as u64 + 1).read_until(b'\n', &mut line).await?;
@@ -76,22 +81,23 @@ async fn take(
             let message = format!(
                 "Invalid request: the message has more than {MAX_BODY_BYTES} bytes; write a long note in parts, with append_note"
             );
-            say(output, &refusal(id, INVALID_REQUEST, &message)).await?;
+            say(output, &message::refusal(id, &ErrorData::invalid_request(message, None))).await?;
             continue;
         }
         match line.trim_ascii() {
             [] if line.is_empty() => return Ok(()),
             [] => {}
-            // The handler passes over what it cannot read without an answer, so it is read as it does.
-            text => match serde_json::from_slice::<Value>(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)) {
-                Ok(_) => {
-                    messages.write_all(text).await?;
-                    messages.write_all(b"\n").await?;
+            // The handler answers what it cannot read without its id or not at all, so it is read as it does.
+            text => match message::read(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)) {
+                Ok(message) => {
+                    has_begun = has_begun || message::begins_session(&message);
+                    if has_begun || matches!(message, ClientJsonRpcMessage::Request(_)) {
+                        messages.write_all(text).await?;
+                        messages.write_all(b"\n").await?;
+                    }
                 }
-                Err(error) => {
-                    let message = format!("Parse error: send one JSON message a line ({error})");
-                    say(output, &refusal(first_id(text).or(last_id(text)), PARSE_ERROR, &message)).await?;
-                }
+                Err(unread) if unread.is_notification => {}
+                Err(unread) => say(output, &unread.answer).await?,
             },
         }
     }
@@ -106,27 +112,6 @@ async fn pass_over(input: &mut (impl AsyncBufRead + Unpin), mut end: Vec<u8>) ->
         }
     }
     Ok(last_id(&end))
-}
-
-/// The id of a message that cannot be read, if it is among its first fields.
-fn first_id(text: &[u8]) -> Option<Value> {
-    let text = String::from_utf8_lossy(text.get(..ID_BYTES).unwrap_or(text));
-    let (before, after) = text.split_once("\"id\"")?;
-    let value = after.trim_start().strip_prefix(':')?;
-    let is_outermost = before.matches(['{', '[']).count() == 1;
-    let value = serde_json::Deserializer::from_str(value).into_iter().next()?.ok()?;
-    Some(value).filter(|value| is_outermost && is_id(value))
-}
-
-/// The id of a message that cannot be read, if it is its last field.
-fn last_id(text: &[u8]) -> Option<Value> {
-    let text = String::from_utf8_lossy(text.get(text.len().saturating_sub(ID_BYTES)..).unwrap_or(text));
-    let (_, after) = text.trim_end().strip_suffix('}')?.rsplit_once("\"id\"")?;
-    serde_json::from_str(after.trim_start().strip_prefix(':')?).ok().filter(is_id)
-}
-
-fn is_id(value: &Value) -> bool {
-    value.is_number() || value.is_string()
 }
 
 /// Writes answers line by line, so that they do not mix.
@@ -147,56 +132,51 @@ async fn say(output: &Mutex<impl AsyncWrite + Unpin>, line: &[u8]) -> io::Result
     output.flush().await
 }
 
-/// An error for the request with this id, as a client waits for it; with none it stands alone.
-fn refusal(id: Option<Value>, code: i32, message: &str) -> Vec<u8> {
-    json!({ "error": { "code": code, "message": message }, "id": id, "jsonrpc": "2.0" }).to_string().into_bytes()
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    async fn taken(input: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+
+    async fn taken(input: &[u8]) -> (String, Vec<Value>) {
         let (mut messages, output) = (Vec::new(), Mutex::new(Vec::new()));
         take(input, &mut messages, &output).await.unwrap();
-        (messages, output.into_inner())
-    }
-
-    fn answers(told: &[u8]) -> Vec<Value> {
+        let told = output.into_inner();
         let lines = told.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
+        (String::from_utf8(messages).unwrap(), lines.map(|line| serde_json::from_slice(line).unwrap()).collect())
     }
 
     #[tokio::test]
     async fn a_line_that_is_too_long_is_answered_and_not_kept_and_the_next_is_taken() {
-        let line = [&[b'"'][..], &[b'x'; 1 << 10], b"\"\n"].concat();
-        let lines = line.repeat(3 << 10);
-        assert_eq!(taken(&lines).await.0.len(), lines.len());
+        let lines = format!("{PING}\n").repeat(64 << 10);
+        assert_eq!(taken(lines.as_bytes()).await.0.len(), lines.len());
         let text = "x".repeat(5 << 20);
         for (long, id) in [
             (text.clone(), json!(null)),
             (format!(r#"{{"jsonrpc":"2.0","id":7,"params":{{"content":"{text}"}}}}"#), json!(7)),
             (format!(r#"{{"params":{{"content":"{text}"}},"jsonrpc":"2.0","id":"a"}}"#), json!("a")),
         ] {
-            let (messages, told) = taken(format!("{long}\n[]\n").as_bytes()).await;
-            assert_eq!(messages, b"[]\n");
-            let [told] = &answers(&told)[..] else { panic!("{told:?}") };
-            assert_eq!((&told["error"]["code"], &told["id"]), (&json!(INVALID_REQUEST), &id));
-            assert_eq!(answers(&taken(long.as_bytes()).await.1)[0]["id"], id, "without an end of the line");
+            let (messages, told) = taken(format!("{long}\n{PING}\n").as_bytes()).await;
+            assert_eq!(messages, format!("{PING}\n"));
+            let [told] = &told[..] else { panic!("{told:?}") };
+            assert_eq!((&told["error"]["code"], &told["id"]), (&json!(-32600), &id));
+            assert_eq!(taken(long.as_bytes()).await.1[0]["id"], id, "without an end of the line");
         }
     }
 
     #[tokio::test]
     async fn a_line_that_is_no_json_is_told_so_and_the_next_is_taken() {
-        let (messages, told) = taken(b"{\"a\":1}\nnot json\n\n{\"b\"\r\n  {\"c\":2}\r\n\xff\n[]").await;
-        assert_eq!(messages, b"{\"a\":1}\n{\"c\":2}\n[]\n");
-        let told = answers(&told);
+        let lines = format!("{PING}\nnot json\n\n{{\"b\"\r\n  {PING}\r\n\u{feff}{PING}\n");
+        let (messages, told) = taken(&[lines.as_bytes(), b"\xff\n", PING.as_bytes()].concat()).await;
+        assert_eq!(messages, format!("{PING}\n{PING}\n\u{feff}{PING}\n{PING}\n"));
         assert_eq!(told.len(), 3);
-        assert!(told.iter().all(|told| told["error"]["code"] == PARSE_ERROR && told["id"].is_null()), "{told:?}");
+        assert!(told.iter().all(|told| told["error"]["code"] == -32700 && told["id"].is_null()), "{told:?}");
     }
 
     #[tokio::test]
-    async fn who_sent_text_that_cannot_be_read_gets_the_error_for_the_call() {
+    async fn text_that_cannot_be_read_gets_the_error_for_its_call() {
         let deep = "[".repeat(200);
         for text in [r#""\ud83d""#, "\"\u{ff}\"", "1e999", &deep] {
             // One byte that is no UTF-8.
@@ -205,8 +185,33 @@ mod tests {
             let last = [br#"{"params":{"id":4,"content":"#, &text[..], br#"},"jsonrpc":"2.0","id":3}"#].concat();
             let (messages, told) = taken(&[first, last].concat()).await;
             assert!(messages.is_empty());
-            let told = answers(&told);
             assert!(told.len() == 2 && told.iter().all(|told| told["id"] == 3), "{told:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn before_the_session_only_requests_are_passed_on() {
+        let discover = r#"{"jsonrpc":"2.0","id":2,"method":"server/discover"}"#;
+        let list = r#"{"jsonrpc":"2.0","id":3,"method":"tools/list"}"#;
+        let client = r#"{"name":"test","version":"1"}"#;
+        let hello = format!(
+            r#"{{"jsonrpc":"2.0","id":4,"method":"initialize","params":{{"protocolVersion":"2025-11-25","capabilities":{{}},"clientInfo":{client}}}}}"#
+        );
+        let modern = r#"{"jsonrpc":"2.0","id":5,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+        let unknown = modern.replace("2026-07-28", "2999-01-01");
+        let others = [
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
+            r#"{"jsonrpc":"2.0","id":5,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":5,"error":{"code":1,"message":"x"}}"#,
+        ]
+        .join("\n");
+        let before = [PING, discover, list, &unknown];
+        for begin in [&hello, modern] {
+            let sent = before.map(|request| format!("{others}\n{request}\n")).concat();
+            let (messages, told) = taken(format!("{sent}{others}\n{begin}\n{others}\n").as_bytes()).await;
+            assert_eq!(messages, format!("{}\n{begin}\n{others}\n", before.join("\n")));
+            assert!(told.is_empty(), "{told:?}");
         }
     }
 }

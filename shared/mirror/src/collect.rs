@@ -67,7 +67,7 @@ pub(crate) const UPLOAD_TIME: Duration = Duration::from_secs(24 * 3600);
 /// Most objects that one collection deletes. The next one continues.
 const MOST: usize = 100_000;
 /// The clocks of a store's machines differ by less than this.
-pub(crate) const SAME_TIME: SignedDuration = SignedDuration::from_secs(60);
+const SAME_TIME: SignedDuration = SignedDuration::from_secs(60);
 /// No retention is shorter: a stalled writer must not find its number free, nor a reader its generation gone.
 const SHORTEST: Duration = Duration::from_secs(2 * LONGEST_DEADLINE.as_secs());
 
@@ -116,8 +116,8 @@ impl Mirror {
         let needed = match self.needed(&kept, retention.reads).await {
             Ok(Ok(needed)) => needed,
             Ok(Err(unread)) => return Ok(Collected { unread, ..collected }),
-            Err(error @ (MirrorError::Damaged { .. } | MirrorError::Gone { .. })) => {
-                tracing::warn!(%error, "an older generation is damaged: no objects are deleted while it is kept");
+            Err(MirrorError::Damaged { object, .. } | MirrorError::Gone { object }) => {
+                tracing::warn!(object, "an older generation is damaged: no objects are deleted while it is kept");
                 return Ok(collected);
             }
             Err(error) => return Err(error),

@@ -166,8 +166,9 @@ impl Mirror {
 /// The generation; [`None`] also if its manifest is damaged.
 pub(crate) fn if_readable<T>(found: Result<Option<T>, MirrorError>) -> Result<Option<T>, MirrorError> {
     match found {
-        Err(error @ MirrorError::Damaged { .. }) => {
-            tracing::warn!(%error, "an older generation is lost");
+        Err(MirrorError::Damaged { object, reason }) => {
+            // No repair recovers it, though the error's own text names one.
+            tracing::warn!(object, reason, "an older generation is lost");
             Ok(None)
         }
         found => found,

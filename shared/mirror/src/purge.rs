@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::added::objects_of;
 use crate::change::{Attempt, ChangeSet, CommitInfo, Derived};
-use crate::collect::{SAME_TIME, UPLOAD_TIME};
+use crate::collect::UPLOAD_TIME;
 use crate::commit::Committed;
 use crate::error::MirrorError;
 use crate::id::SegmentId;
@@ -103,15 +103,16 @@ struct Older {
     segments: HashSet<SegmentId>,
     /// The names of attachments' objects.
     blobs: HashSet<String>,
-    /// Where a manifest or a segment cannot be read, the time of the newest generation with such a one, by the store's clock: what it refers to
-    /// is older.
-    unreadable: Option<Timestamp>,
+    /// Whether a manifest or a segment is lost, so that nobody knows all that they refer to.
+    is_partial: bool,
 }
 
 impl Older {
-    fn cannot_read(&mut self, written: Timestamp, error: &MirrorError) {
-        tracing::warn!(%error, "what an older generation refers to is found by its age");
-        self.unreadable = self.unreadable.max(Some(written));
+    fn cannot_read(&mut self, error: &MirrorError) {
+        if let MirrorError::Damaged { object, reason } = error {
+            tracing::warn!(object, reason, "what an older generation refers to is what the newest does not need");
+        }
+        self.is_partial = true;
     }
 }
 
@@ -119,7 +120,7 @@ impl Mirror {
     /// Erases all versions of `files`, except the newest version of those that keep it, and ends the history of the
     /// whole vault.
     ///
-    /// The older generations are read first, so that history does not end in vain. Where one is damaged, everything that the newest generation
+    /// The older generations are read first, so that history does not end in vain. Where one is damaged or missing, everything that the newest generation
     /// does not need counts as its own, except young objects, which may be of uploads that are not committed yet.
     ///
     /// The next purge completes an interrupted one.
@@ -151,19 +152,20 @@ impl Mirror {
     /// Adds what the generations before `before` refer to.
     async fn look_at_older(&self, before: u64, older: &mut Older) -> Result<(), MirrorError> {
         let written = self.written().await?;
-        let new = written.range(..before).filter(|(number, _)| !older.generations.contains(number));
-        let new: Vec<(u64, Timestamp)> = new.map(|(number, written)| (*number, *written)).collect();
-        let read =
-            new.into_iter().map(|(number, written)| async move { (number, written, self.manifest_at(number).await) });
+        let there: Vec<u64> = written.range(..before).map(|(number, _)| *number).collect();
+        // A collection deletes only the oldest manifests: one between others is lost.
+        older.is_partial |= there.windows(2).any(|pair| matches!(pair, [one, next] if one + 1 < *next));
+        let new: Vec<u64> = there.into_iter().filter(|number| !older.generations.contains(number)).collect();
+        let read = new.into_iter().map(|number| async move { (number, self.manifest_at(number).await) });
         let mut read = stream::iter(read).buffered(PARALLEL);
-        while let Some((number, written, found)) = read.next().await {
+        while let Some((number, found)) = read.next().await {
             let snapshot = match found {
                 Ok(Some(snapshot)) => snapshot,
                 // It was collected meanwhile.
                 Ok(None) => continue,
                 Err(error @ MirrorError::Damaged { .. }) => {
                     older.generations.insert(number);
-                    older.cannot_read(written, &error);
+                    older.cannot_read(&error);
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -178,7 +180,7 @@ impl Mirror {
                     Ok(found) => older.blobs.extend(found),
                     // An earlier purge deleted the segment, after its attachments.
                     Err(MirrorError::Gone { .. }) => {}
-                    Err(error @ MirrorError::Damaged { .. }) => older.cannot_read(written, &error),
+                    Err(error @ MirrorError::Damaged { .. }) => older.cannot_read(&error),
                     Err(error) => return Err(error),
                 }
             }
@@ -200,11 +202,10 @@ impl Mirror {
         self.look_at_older(head.generation(), older).await?;
         let keys = self.keys();
         // Objects are listed before references are read, so that nothing committed meanwhile counts as erasable.
-        let listed = match older.unreadable {
-            Some(_) => {
-                [self.store.list(&keys.blobs(), None).await?, self.store.list(&keys.segments(), None).await?].concat()
-            }
-            None => Vec::new(),
+        let listed = if older.is_partial {
+            [self.store.list(&keys.blobs(), None).await?, self.store.list(&keys.segments(), None).await?].concat()
+        } else {
+            Vec::new()
         };
         let needed = self.needed_since(head).await?;
         let blobs = older.blobs.iter().filter_map(|name| name.parse().ok()).map(|key: BlobKey| keys.blob(&key));
@@ -214,16 +215,18 @@ impl Mirror {
             self.store.delete(key).await?;
             purged.objects += 1;
         }
-        let Some(unreadable) = older.unreadable else { return Ok(None) };
+        if !older.is_partial {
+            return Ok(None);
+        }
         let made = self.store.modified(&keys.manifest(head.generation())).await?.unwrap_or(now);
         let old = made.min(now) - UPLOAD_TIME;
         let known: HashSet<Path> = known.into_iter().collect();
         let mut young = 0_u64;
         for ListedObject { key, written, .. } in listed {
-            let is_later = written.duration_since(unreadable) > SAME_TIME;
-            if is_later || needed.contains(&key) || known.contains(&key) {
+            if needed.contains(&key) || known.contains(&key) {
                 continue;
             }
+            // Its time may be that of a copy or a restored backup: it tells nothing of the generation.
             if written >= old {
                 young += 1;
                 continue;
@@ -234,7 +237,7 @@ impl Mirror {
         let hours = UPLOAD_TIME.as_secs() / 3600;
         Ok((young > 0).then(|| {
             format!(
-                "an older generation is damaged, and {young} objects that may be its own are less than {hours} hours old, so they may also be of a \
+                "an older generation is lost, and {young} objects that may be its own are less than {hours} hours old, so they may also be of a \
                  write in progress: a purge erases them when they are older"
             )
         }))

@@ -230,8 +230,8 @@ impl<'a> Context<'a> {
         if self.vault.acl().is_read_only() { Err(read_only()) } else { Ok(()) }
     }
 
-    /// Fails if the caller may not access Obsidian's settings at `file` in this way. They are of the whole vault, so they are for callers who may read
-    /// all of it, and the list for this access has to have the file or be left out.
+    /// Fails if the caller may not access Obsidian's settings at `file` in this way. They are of the whole vault and may tell of any note, so they are
+    /// for callers who may read all of it, and the list for this access has to have the file or be left out.
     pub fn check_settings(&self, access: Access, file: &str) -> Result<(), Error> {
         let acl = self.vault.acl();
         if acl.is_read_only() && access != Access::Read {

@@ -21,7 +21,7 @@
 //!   for the person are made of it. `merging` merges what both sides changed, before the pull (`merged`: such a file). Then `attachment_texts` adds the text that a `text_reader` reads in attachments, and
 //!   [`embedding`] the vectors of notes.
 //! - `repair`: publishes again what the store has lost. `readahead`: reads files before they are needed. `code_reader`: finds symbols in those of source code.
-//! - [`mod@export`]: writes a generation into a folder. `contents`: writes documents into files of a `target`, which `moves` them.
+//! - [`mod@export`]: writes a generation into a folder. `contents`: writes documents into files of a `target`, which `moves` them; `ownership`: of what it makes.
 //! - `options`: the caller's options; `only`: the part of a vault that a sync is limited to. [`mod@replay`]: the commits that
 //!   changed some files, for another memory of them; [`ancestors`]: the state of a folder of such a memory. [`report`], [`progress`], [`error`], `runs`: reports to the caller. `blocking`:
 //!   runs blocking work.
@@ -29,6 +29,7 @@
 pub mod ancestors;
 mod attachment_texts;
 mod attachments;
+mod beside;
 mod blocking;
 mod change;
 mod clash;
@@ -53,6 +54,7 @@ mod moves;
 mod only;
 mod options;
 mod outcome;
+mod ownership;
 mod past;
 mod plan;
 pub mod progress;
@@ -62,7 +64,6 @@ mod readahead;
 mod reading;
 mod recovery;
 mod repair;
-mod replaced;
 pub mod replay;
 pub mod report;
 pub mod rules;
@@ -90,13 +91,13 @@ pub use options::SyncOptions;
 pub use outcome::{ChangeKind, Changed};
 pub use progress::{Phase, Progress};
 pub use pull::Conflicted;
-pub use replaced::REPLACED;
 pub use replay::{Replayed, replay};
 pub use report::{Reason, Skipped};
 pub use runs::{Failure, Run, Runs};
 pub use session::{is_inside, newest};
 pub use summary::{GitSummary, LinkSummary, Summary};
 pub use sync::sync;
+pub use target::replaced::REPLACED;
 pub use text_reader::{MAX_TEXT_BYTES, Reading, TextReader};
 
 #[cfg(test)]

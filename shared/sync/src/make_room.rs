@@ -6,14 +6,16 @@ use atlas_mirror::{Mirror, Snapshot};
 use atlas_vault::conflict::copy_path;
 use jiff::Timestamp;
 
+use crate::beside::MAX_COPIES;
 use crate::blocking::blocking;
 use crate::clash::InTheWay;
 use crate::conflict::{everywhere, writer};
 use crate::error::SyncError;
 use crate::folder::Folder;
 use crate::head::{self, HeadDocuments};
+use crate::options::SyncOptions;
 use crate::plan::SyncPlan;
-use crate::pull::{Conflicted, MAX_COPIES};
+use crate::pull::Conflicted;
 use crate::report::{Reason, Skipped};
 use crate::scan::File;
 use crate::target::Target;
@@ -24,7 +26,7 @@ pub(crate) async fn make_room(
     mirror: &Mirror,
     snapshot: &Arc<Snapshot>,
     folder: &Arc<Folder>,
-    author: &str,
+    options: &SyncOptions,
     plan: &SyncPlan,
 ) -> Result<(Vec<Conflicted>, Vec<Skipped>), SyncError> {
     let (mut done, mut skipped) = (Vec::new(), Vec::new());
@@ -33,10 +35,11 @@ pub(crate) async fn make_room(
         let documents = if *is_head { head::at(snapshot, &[&path]).await? } else { HeadDocuments::new() };
         let (author, time) = match documents.get(&path).and_then(|documents| documents.first()) {
             Some(document) => writer(mirror, snapshot, document.generation).await?,
-            None => (author.to_owned(), Timestamp::from_millisecond(file.stamp.modified_ms()).unwrap_or_default()),
+            None => (options.author.clone(), Timestamp::from_millisecond(file.stamp.modified_ms()).unwrap_or_default()),
         };
-        let (from, file) = (folder.clone(), file.clone());
-        match blocking(move || Ok(give_way(&from, &file, &author, time))).await? {
+        let (from, file, began) = (folder.clone(), file.clone(), options.began);
+        let give_way = move || Target::of(&from, began).and_then(|target| give_way(&target, &file, &author, time));
+        match blocking(move || Ok(give_way())).await? {
             Ok(copy) => done.push(Conflicted { path, copy: Some(copy), is_folder: true, why: None }),
             Err(reason) => skipped.push(Skipped { path, reason }),
         }
@@ -44,11 +47,10 @@ pub(crate) async fn make_room(
     Ok((done, skipped))
 }
 
-fn give_way(folder: &Folder, file: &File, author: &str, time: Timestamp) -> Result<String, Reason> {
+fn give_way(target: &Target, file: &File, author: &str, time: Timestamp) -> Result<String, Reason> {
     if file.is_link {
         return Err(Reason::Link);
     }
-    let target = Target::of(folder)?;
     let time = everywhere(time);
     let mut refused = Reason::Changed;
     for attempt in 1..=MAX_COPIES {

@@ -14,6 +14,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 
+use crate::beside::MAX_COPIES;
 use crate::blocking::blocking;
 use crate::clash::folders_of;
 use crate::conflict::{everywhere, writer};
@@ -27,11 +28,8 @@ use crate::progress::{Phase, Progress};
 use crate::report::{Reason, Skipped};
 use crate::rules;
 use crate::scan::{File, Folders};
-use crate::target::{ExpectedTarget, Target, Unfinished};
+use crate::target::{ExpectedTarget, Target, Unfinished, replaced};
 use crate::write::Fingerprint;
-
-/// Most numbered copies of one file.
-pub(crate) const MAX_COPIES: u32 = 99;
 
 /// A path that both sides changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -87,6 +85,8 @@ pub(crate) struct Puller<'a> {
     pub(crate) folder: &'a Arc<Folder>,
     /// The vault's folders.
     pub(crate) folders: &'a Arc<Folders>,
+    /// When the sync began.
+    pub(crate) began: Timestamp,
     /// The time zone of the names of copies.
     pub(crate) time_zone: TimeZone,
     pub(crate) progress: &'a Arc<dyn Progress>,
@@ -123,7 +123,7 @@ impl Puller<'_> {
         if !plan.changes_folder() {
             return Ok(pulled);
         }
-        let target = match Target::of(self.folder) {
+        let target = match Target::of(self.folder, self.began) {
             Ok(target) => target,
             Err(reason) => return Err(SyncError::Unwritable { root: self.folder.path().to_owned(), reason }),
         };
@@ -136,6 +136,7 @@ impl Puller<'_> {
         self.settle(plan, &copies, &mut pulled).await?;
         blocking(move || {
             target.sync();
+            replaced::trim(&target);
             target.clear();
             Ok(())
         })
@@ -164,10 +165,15 @@ impl Puller<'_> {
         let target = target.clone();
         let removed = blocking(move || {
             let remove = |(index, path, version, is_trashed, was_brought): (usize, String, _, bool, bool)| {
-                // A file that no sync brought here is the person's to throw away.
-                let result = match is_trashed || !was_brought {
-                    true => target.trash(&path, version),
-                    false => target.remove(&path, version),
+                let result = match (was_brought, is_trashed) {
+                    // A file that no sync brought here is the person's to throw away.
+                    (false, _) => target.trash(&path, version),
+                    (true, true) => match target.trash(&path, version) {
+                        // The mirror's trash has it.
+                        Err(reason) if reason != Reason::Changed => target.remove(&path, version),
+                        trashed => trashed,
+                    },
+                    (true, false) => target.remove(&path, version),
                 };
                 (index, path, was_brought, result)
             };

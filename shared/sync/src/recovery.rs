@@ -4,26 +4,20 @@ use std::time::{Duration, SystemTime};
 
 use atlas_vault::VaultPath;
 use atlas_vault::conflict::copy_path;
-use cap_fs_ext::DirExt as _;
-use cap_std::fs::Dir;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::beside::{list, place_for, put_beside};
 use crate::decide::Version;
 use crate::folder;
 use crate::moves::move_new;
-use crate::pull::MAX_COPIES;
-use crate::replaced;
 use crate::report::{Reason, Skipped};
 use crate::rules::STAGING;
+use crate::target::replaced::{self, Checked};
 use crate::target::{ASIDE, Target};
 
 /// Older unfinished files belong to a sync that is not running any more.
 const STALE: Duration = Duration::from_secs(3600);
-/// Most levels of folders: more than a path of a vault can have.
-const MAX_DEPTH: usize = 512;
-/// Most files of the staging folder that one sync looks at; later ones take the rest.
-const MAX_FILES: usize = 100_000;
 /// The author in the names of copies without one.
 const AUTHOR: &str = "interrupted-sync";
 
@@ -35,6 +29,8 @@ pub(crate) fn recover(
     began: Timestamp,
     time_zone: &TimeZone,
 ) -> Vec<Skipped> {
+    // As the mirror spells it.
+    let ancestor = |path: &str| VaultPath::parse_recorded(path).ok().and_then(|path| ancestor(path.as_str()));
     remove_stale(target, began);
     let mut paths = Vec::new();
     if let Ok(aside) = target.below(ASIDE, false) {
@@ -44,14 +40,14 @@ pub(crate) fn recover(
     let mut told = Vec::new();
     for path in paths {
         let name = |path: &str, attempt| copy_path(path, AUTHOR, &time, attempt);
-        let reason = match put_back(target, &path, &ancestor, name) {
+        let reason = match put_back(target, &path, ancestor, name) {
             Ok(None) => continue,
             Ok(Some(copy)) => Reason::Recovered(copy),
             Err(reason) => reason,
         };
         told.push(Skipped { path, reason });
     }
-    told.append(&mut replaced::look_through(target, &ancestor, began, time_zone));
+    told.append(&mut replaced::look_through(target, ancestor, began, time_zone));
     target.sync();
     target.clear();
     told
@@ -71,75 +67,12 @@ fn put_back(
     {
         return Ok(None);
     }
-    let kept = folder::hash_of(&aside, &name)?;
-    let known = VaultPath::parse(path).ok().and_then(|path| ancestor(path.as_str()));
-    if known == Some(kept) || place.is_some_and(|folder| folder::hash_of(&folder, &name) == Ok(kept)) {
-        replaced::keep(target, path, kept, &aside, &name)?;
+    let (_, stamp, sha256) = folder::look(&aside, &name)?;
+    if ancestor(path) == Some(sha256) || place.is_some_and(|folder| folder::hash_of(&folder, &name) == Ok(sha256)) {
+        replaced::put_away(target, path, Checked { sha256, stamp }, &aside, &name)?;
         return Ok(None);
     }
     put_beside(target, &aside, &name, &beside, copy).map(Some)
-}
-
-/// Moves a file to the first free name of a copy of `path`. Returns it.
-pub(crate) fn put_beside(
-    target: &Target,
-    from: &Dir,
-    name: &str,
-    path: &str,
-    copy: impl Fn(&str, u32) -> String,
-) -> Result<String, Reason> {
-    let mut refused = Reason::Changed;
-    for attempt in 1..=MAX_COPIES {
-        let path = copy(path, attempt);
-        let (folder, new_name) = target.place_of(&path)?;
-        match move_new(from, name, &folder, &new_name) {
-            Ok(()) => return Ok(path),
-            Err(reason) => refused = reason,
-        }
-    }
-    Err(refused)
-}
-
-/// The folder of `path`, if it can exist, and the path beside which to put a copy. If a file has the name of a folder
-/// of `path`, the copy goes beside that file.
-pub(crate) fn place_for(target: &Target, path: &str) -> (Option<Dir>, String) {
-    if let Ok((folder, _)) = target.place_of(path) {
-        return (Some(folder), path.to_owned());
-    }
-    let mut names: Vec<&str> = path.split('/').collect();
-    let name = names.pop().unwrap_or_default();
-    while names.pop().is_some() {
-        let beside = names.iter().copied().chain([name]).collect::<Vec<_>>().join("/");
-        if target.place_of(&beside).is_ok() {
-            return (None, beside);
-        }
-    }
-    (None, name.to_owned())
-}
-
-/// Adds the files below a folder of the staging folder, up to [`MAX_FILES`].
-pub(crate) fn list(dir: &Dir, path: &str, paths: &mut Vec<String>) {
-    list_within(dir, path, paths, MAX_DEPTH);
-}
-
-fn list_within(dir: &Dir, path: &str, paths: &mut Vec<String>, depth: usize) {
-    let Ok(entries) = dir.entries() else { return };
-    for entry in entries.flatten() {
-        if paths.len() >= MAX_FILES {
-            return;
-        }
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        let path = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
-        match entry.file_type() {
-            Ok(file_type) if file_type.is_dir() => {
-                if let (Ok(below), Some(depth)) = (dir.open_dir_nofollow(&name), depth.checked_sub(1)) {
-                    list_within(&below, &path, paths, depth);
-                }
-            }
-            Ok(_) => paths.push(path),
-            Err(_) => {}
-        }
-    }
 }
 
 /// Deletes files that were begun long ago and never finished.

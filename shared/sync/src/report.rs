@@ -102,6 +102,9 @@ pub enum Reason {
     /// A file that a program wrote into after a sync had replaced or removed it.
     #[error("a program wrote into it after a sync had replaced it; what it wrote is kept as {0}")]
     Late(String),
+    /// A removed file that a program wrote into, and that is at its path again.
+    #[error("a program wrote into it after a sync had removed it, so it came back with what was written")]
+    Returned,
     /// A file that no sync brought, with a text that the mirror had and removed.
     #[error("the mirror had this text and removed it, so it was moved to the folder's .trash; move it back to keep it")]
     Outdated,

@@ -185,24 +185,23 @@ async fn round(
         // A folder that cannot be listed now might later seem to be deleted.
         let is_half = summary.skipped.iter().any(|skipped| matches!(skipped.reason, Reason::Unlistable(_)));
         if is_another && !is_half {
-            let (made, skipped) =
-                make_room::make_room(mirror, snapshot, &session.folder, &options.author, &plan).await?;
+            let (made, skipped) = make_room::make_room(mirror, snapshot, &session.folder, options, &plan).await?;
             if !made.is_empty() {
                 summary.conflicts.extend(made);
                 return Ok(Round::MadeRoom(summary.conflicts, skipped));
             }
             summary.skipped.extend(skipped);
         }
-        let (folder, time_zone) = (&session.folder, options.time_zone.clone());
-        let puller = Puller { mirror, snapshot, folder, folders: &folders, time_zone, progress };
+        let (folder, began, time_zone) = (&session.folder, options.began, options.time_zone.clone());
+        let puller = Puller { mirror, snapshot, folder, folders: &folders, began, time_zone, progress };
         pulled = puller.run(&plan).await?;
     }
     let mut pushed = push(mirror, session, options, progress, &plan, &pulled, head).await?;
     let committed = push_merges(mirror, session, options, progress, &plan, &mut pushed).await?;
     let merged = match &pushed.after {
         Some(snapshot) => {
-            let (folder, time_zone) = (&session.folder, options.time_zone.clone());
-            let puller = Puller { mirror, snapshot, folder, folders: &folders, time_zone, progress };
+            let (folder, began, time_zone) = (&session.folder, options.began, options.time_zone.clone());
+            let puller = Puller { mirror, snapshot, folder, folders: &folders, began, time_zone, progress };
             pull_merges(&puller, &plan, committed, &mut pulled).await?
         }
         None => BTreeMap::new(),
@@ -286,7 +285,7 @@ async fn recovered(session: &Session, options: &SyncOptions) -> Result<Vec<Skipp
     if options.dry_run || options.push_only || session.folder.dir.symlink_metadata(STAGING).is_err() {
         return Ok(Vec::new());
     }
-    let Ok(target) = Target::of(&session.folder) else { return Ok(Vec::new()) };
+    let Ok(target) = Target::of(&session.folder, options.began) else { return Ok(Vec::new()) };
     let entries = session.before.as_ref().map_or_else(Vec::new, |before| before.entries.clone());
     let (began, time_zone) = (options.began, options.time_zone.clone());
     blocking(move || {

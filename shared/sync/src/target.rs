@@ -3,13 +3,12 @@
 //!
 //! A file is written below [`STAGING`] first and moved to its path when it is complete. The file that it replaces is
 //! moved aside there, checked, and put back if it is not the expected one; so a concurrent edit survives. Else it is kept
-//! there for a while ([`mod@crate::replaced`]). The next sync restores what a killed one left there
+//! there for a while ([`replaced`]). The next sync restores what a killed one left there
 //! ([`mod@crate::recovery`]).
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt as _, fchown};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -18,19 +17,26 @@ use atlas_mirror::Id;
 use atlas_vault::conflict::free_names;
 use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::{Dir, DirBuilder, OpenOptions};
+use jiff::Timestamp;
 
 use crate::error::SyncError;
 use crate::folder::{self, Folder, Stamp};
 use crate::moves::{move_away, move_new, remove_empty, rename_away, unwritable};
-use crate::replaced::{self, IGNORE_FILE, REPLACED};
+use crate::ownership::{self, keep_owner};
 use crate::report::Reason;
 use crate::rules::STAGING;
+
+pub(crate) mod replaced;
+
+use replaced::{Checked, IGNORE_FILE, REPLACED, ROOM, Room};
 
 /// The folder of files that were moved aside, each at its path.
 pub(crate) const ASIDE: &str = ".atlas-mirror/aside";
 /// Obsidian's trash, where files that a pull deletes go.
 pub(crate) const TRASH: &str = ".trash/";
+/// Most files of the trash that are read for one that goes there.
+const MAX_COMPARED: usize = 8;
 
 /// A folder to write into. Cloning is cheap.
 #[derive(Clone, Debug)]
@@ -45,6 +51,10 @@ struct Shared {
     is_durable: bool,
     /// Folders whose changed entries are not flushed yet.
     changed: Mutex<BTreeSet<String>>,
+    /// When the sync began.
+    began: Timestamp,
+    /// The room that is left for replaced files.
+    room: Mutex<Room>,
 }
 
 /// A file that is being written; deleted if it is not finished.
@@ -72,8 +82,7 @@ pub(crate) struct Aside {
     target: Target,
     /// Its original path.
     path: String,
-    /// Its SHA-256.
-    version: [u8; 32],
+    checked: Checked,
     /// Its original folder.
     parent: Dir,
     /// The folder that it is in.
@@ -92,29 +101,40 @@ impl Target {
         if !force && fs::read_dir(path).map_err(io)?.next().is_some() {
             return Err(failed("it is not empty: name another folder, or overwrite its files with --force".to_owned()));
         }
-        Ok(Self::new(Dir::open_ambient_dir(path, ambient_authority()).map_err(io)?, false))
+        Ok(Self::new(Dir::open_ambient_dir(path, ambient_authority()).map_err(io)?, false, Timestamp::UNIX_EPOCH))
     }
 
-    /// The vault's folder.
+    /// The vault's folder, for a sync that began then.
     ///
     /// # Errors
     /// When it cannot be opened again.
-    pub(crate) fn of(folder: &Folder) -> Result<Self, Reason> {
-        folder.dir.try_clone().map(|dir| Self::new(dir, true)).map_err(|error| unwritable(&error))
+    pub(crate) fn of(folder: &Folder, began: Timestamp) -> Result<Self, Reason> {
+        folder.dir.try_clone().map(|dir| Self::new(dir, true, began)).map_err(|error| unwritable(&error))
     }
 
-    fn new(dir: Dir, is_durable: bool) -> Self {
-        Self { shared: Arc::new(Shared { dir, is_durable, changed: Mutex::default() }) }
+    fn new(dir: Dir, is_durable: bool, began: Timestamp) -> Self {
+        let (changed, room) = (Mutex::default(), Mutex::new(ROOM));
+        Self { shared: Arc::new(Shared { dir, is_durable, changed, began, room }) }
+    }
+
+    /// When the sync began.
+    pub(crate) fn began(&self) -> Timestamp {
+        self.shared.began
+    }
+
+    /// Whether this sync may keep a replaced file of this size. It counts as kept.
+    pub(crate) fn takes(&self, bytes: u64) -> bool {
+        self.shared.room.lock().unwrap_or_else(PoisonError::into_inner).take(bytes)
     }
 
     /// Begins a file.
     pub(crate) fn begin(&self) -> Result<Unfinished, Reason> {
-        let staging = self.below(STAGING, true).map_err(|error| unwritable(&error))?;
+        let staging = self.below(STAGING, true).map_err(|error| refused(STAGING, &error))?;
         // Another host may be writing here too, with the same process number.
         let id = Id::random().map_err(|error| Reason::Unwritable(error.to_string()))?;
         let name = format!("new-{id}");
         let file = staging.open_with(&name, OpenOptions::new().write(true).create_new(true));
-        let file = file.map_err(|error| unwritable(&error))?.into_std();
+        let file = file.map_err(|error| refused(STAGING, &error))?.into_std();
         Ok(Unfinished { target: self.clone(), file, staging, name })
     }
 
@@ -135,12 +155,17 @@ impl Target {
     /// removal.
     pub(crate) fn trash(&self, path: &str, version: [u8; 32]) -> Result<(), Reason> {
         let (parent, name) = self.place_of_existing(path)?;
+        let size = parent.symlink_metadata(&name).map_err(|_| Reason::Changed)?.len();
+        let mut compared = 0;
         let mut refused = Reason::Changed;
         for kept in free_names(path) {
             let (trash, new_name) = self.place_of(&format!("{TRASH}{kept}"))?;
-            if trash.symlink_metadata(&new_name).is_ok() {
-                if folder::hash_of(&trash, &new_name) == Ok(version) {
-                    return self.remove(path, version);
+            if let Ok(found) = trash.symlink_metadata(&new_name) {
+                if found.len() == size && compared < MAX_COMPARED {
+                    compared += 1;
+                    if folder::hash_of(&trash, &new_name) == Ok(version) {
+                        return self.remove(path, version);
+                    }
                 }
                 refused = Reason::Unwritable("all of its names in .trash are taken".to_owned());
                 continue;
@@ -169,7 +194,7 @@ impl Target {
     pub(crate) fn place_of(&self, path: &str) -> Result<(Dir, String), Reason> {
         let folder = folder_of(path);
         let name = path.rsplit('/').next().unwrap_or(path);
-        let dir = self.below(folder, true).map_err(|error| unwritable(&error))?;
+        let dir = self.below(folder, true).map_err(|error| refused(folder, &error))?;
         self.shared.changed.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned());
         Ok((dir, name.to_owned()))
     }
@@ -177,12 +202,16 @@ impl Target {
     /// Opens the folder at `path`, step by step, so that no symbolic link is followed.
     pub(crate) fn below(&self, path: &str, make: bool) -> io::Result<Dir> {
         let mut dir = self.shared.dir.try_clone()?;
-        for name in path.split('/').filter(|name| !name.is_empty()) {
+        for (level, name) in path.split('/').filter(|name| !name.is_empty()).enumerate() {
             dir = match dir.open_dir_nofollow(name) {
                 Err(error) if make && error.kind() == io::ErrorKind::NotFound => {
-                    match dir.create_dir(name) {
-                        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                        Ok(()) | Err(_) => {}
+                    match path.split('/').next() {
+                        Some(STAGING) => {
+                            // What was in closed folders is kept there.
+                            let is_private = level > 0 && path.starts_with(REPLACED);
+                            ownership::make_shared(&self.shared.dir, &dir, name, is_private)?;
+                        }
+                        _ => ownership::make(&dir, name, &DirBuilder::new()).map(drop)?,
                     }
                     dir.open_dir_nofollow(name)?
                 }
@@ -212,8 +241,9 @@ impl Target {
         let (folder, _) = self.place_of(&format!("{ASIDE}/{path}"))?;
         move_away(&parent, &name, &folder, &name)?;
         match folder::look(&folder, &name) {
-            Ok((found, _, sha256)) if sha256 == version => {
-                Ok(Aside { target: self.clone(), path: path.to_owned(), version, parent, folder, name, found })
+            Ok((found, stamp, sha256)) if sha256 == version => {
+                let checked = Checked { sha256, stamp };
+                Ok(Aside { target: self.clone(), path: path.to_owned(), checked, parent, folder, name, found })
             }
             _ => {
                 // If the path is taken, the file stays aside, and the next sync restores it.
@@ -269,13 +299,25 @@ impl Target {
 impl Aside {
     /// Keeps it only for as long as a program that has it open may write into it.
     pub(crate) fn discard(self) -> Result<(), Reason> {
-        replaced::keep(&self.target, &self.path, self.version, &self.folder, &self.name)
+        // Some file systems only hide an open file that is deleted.
+        drop(self.found);
+        replaced::put_away(&self.target, &self.path, self.checked, &self.folder, &self.name)
     }
 }
 
 /// The folder of `path`; the root is empty.
 fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// The reason for an error of making or using a folder.
+fn refused(folder: &str, error: &io::Error) -> Reason {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied if folder.split('/').next() == Some(STAGING) => Reason::Unwritable(format!(
+            "{error}; if `{STAGING}` in the vault's folder belongs to another user, give it and all that is in it to the one that syncs"
+        )),
+        _ => unwritable(error),
+    }
 }
 
 fn put_back(folder: &Dir, name: &str, parent: &Dir, old_name: &str) {
@@ -329,8 +371,10 @@ impl Unfinished {
                     put_back(&aside.folder, &aside.name, &aside.parent, &aside.name);
                     return Err(reason);
                 }
-                // If this fails, the next sync finds it.
-                let _ = aside.discard();
+                // If this fails, the new version is here all the same.
+                if let Err(reason) = aside.discard() {
+                    tracing::warn!(path, %reason, "a replaced file could not be deleted, and may come back as a copy");
+                }
             }
         }
         Ok(stamp)
@@ -341,20 +385,6 @@ impl Drop for Unfinished {
     fn drop(&mut self) {
         // A finished file does not have this name any more.
         let _ = self.staging.remove_file(&self.name);
-    }
-}
-
-/// Gives the owner and group of the file that is replaced to the new one, as far as this process may.
-fn keep_owner(old: &File, new: &File) {
-    let (Ok(old), Ok(found)) = (old.metadata(), new.metadata()) else { return };
-    let group = (old.gid() != found.gid()).then(|| old.gid());
-    let owner = (old.uid() != found.uid()).then(|| old.uid());
-    if owner.is_none() && group.is_none() {
-        return;
-    }
-    // Nearly always only the group may be given away.
-    if fchown(new, owner, group).is_err() && fchown(new, None, group).is_err() {
-        tracing::debug!("a file has another owner or group than before");
     }
 }
 

@@ -18,6 +18,7 @@ mod publishing;
 mod pulls;
 mod pushing;
 mod replaced;
+mod replaced_hazards;
 mod streaming;
 
 use std::collections::BTreeMap;
@@ -34,7 +35,7 @@ use object_store::ObjectStore;
 use object_store::memory::InMemory;
 use tempfile::TempDir;
 
-use crate::replaced::{IGNORE_FILE, REPLACED};
+use crate::target::replaced::{IGNORE_FILE, REPLACED};
 use crate::{ExportOptions, Exported, Phase, Progress, Summary, SyncError, SyncOptions, export, sync};
 
 /// Files by path, as the folder spells it.

@@ -1,6 +1,7 @@
 //! Bookmarks of Obsidian's core plugin, in `.obsidian/bookmarks.json`: a tree of groups and items.
 
 pub mod add_bookmark;
+mod changeable;
 pub mod list_bookmarks;
 pub mod remove_bookmark;
 
@@ -9,9 +10,8 @@ use atlas_mirror::Hash;
 use atlas_ops::arguments::Root;
 use atlas_ops::error::Error;
 use atlas_ops::operation::Context;
-use atlas_ops::read::index::{Index, Want};
+use atlas_ops::read::index::Index;
 use atlas_ops::read::settings::unusable;
-use atlas_ops::read::view::View;
 use atlas_vault::VaultPath;
 use atlas_vault::json_text::{JsonError, JsonText, Layout, Span};
 use jiff::Timestamp;
@@ -220,19 +220,19 @@ fn read(text: &str) -> Result<Bookmarks<'_>, Error> {
 struct Sight<'a> {
     context: &'a Context<'a>,
     /// The files that they see; [`None`] for those who see everything.
-    index: Option<Index>,
+    part: Option<&'a Index>,
 }
 
 impl<'a> Sight<'a> {
-    async fn of(context: &'a Context<'a>, view: View) -> Result<Self, Error> {
-        let index = if view.is_whole() { None } else { Some(Index::fetch(view, Want::default()).await?) };
-        Ok(Self { context, index })
+    /// Those of a caller who sees the files of `index`.
+    fn of(context: &'a Context<'a>, index: Option<&'a Index>) -> Self {
+        Self { context, part: index.filter(|index| !index.is_whole()) }
     }
 
     /// Whether they may read the bookmark's target. What is no path may name hidden notes, so it is for those who see everything.
     fn shows(&self, bookmark: &Bookmark) -> Result<bool, Error> {
-        let Some(path) = bookmark.path.as_deref() else { return Ok(self.index.is_none()) };
-        match (&self.index, bookmark.kind) {
+        let Some(path) = bookmark.path.as_deref() else { return Ok(self.part.is_none()) };
+        match (self.part, bookmark.kind) {
             // A folder is hidden with what is in it, whatever the list says of its own path.
             (Some(index), Kind::Folder) => match Root::of("target", path) {
                 Ok(root) => index.has_prefix(root.prefix()),
@@ -242,15 +242,6 @@ impl<'a> Sight<'a> {
                 self.context.check(Access::Read, &path).is_ok()
             })),
         }
-    }
-}
-
-/// Fails if the caller may not make such a change of a bookmark: of one with this `path`, if they may not change what is there; of another, or with a
-/// token for some folders only, if they may not change the whole vault's settings.
-fn check_change(context: &Context<'_>, access: Access, path: Option<&VaultPath>) -> Result<(), Error> {
-    match path.filter(|_| context.caller.scopes().folders().is_none()) {
-        Some(path) => context.check(access, path),
-        None => context.check_settings(access, FILE),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Earlier versions of notes.
 
 pub(crate) mod commit;
+pub(crate) mod gone;
 pub mod list_commits;
 mod merged;
 pub mod note_history;

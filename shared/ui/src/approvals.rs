@@ -134,7 +134,9 @@ async fn calls(visit: &Visit, view: View) -> Result<Markup, Error> {
         }
         @if before(visit).is_some() { p { a href=(links::page("approvals", &[("view", view.name())])) { "The newest calls" } } }
         @if all.number("hidden") > 0 {
-            p.hint { (words::count(all.number("hidden"), "other call", "other calls")) " read or would change notes that you may not read." }
+            p.hint {
+                (words::count(all.number("hidden"), "other call", "other calls")) " read or would change notes that you may not read, or act on the whole vault, of which you may read a part."
+            }
         }
         @if !decided.is_empty() {
             section.decided aria-labelledby="decided" {
@@ -321,8 +323,7 @@ pub(crate) async fn one(visit: Visit, Path(id): Path<String>) -> Response {
         Err(error) => return visit.failed(error),
     };
     let Some(call) = found.first() else {
-        let content =
-            html! { h1 { "Not for you" } p { "This call reads or would change notes that you may not read." } };
+        let content = html! { h1 { "Not for you" } p { "This call reads or would change notes that you may not read, or acts on the whole vault, of which you may read a part." } };
         return visit.page(Section::Approvals, "Not for you", content);
     };
     let view = View::named(visit.parameter("view"));

@@ -320,9 +320,9 @@ impl<'s> Reader<'s> {
         if written.starts_with('#') {
             return (open(html! { a href={ "#" (anchor(subpath)) } {} }), "</a>");
         }
-        let is_outside = ["https://", "http://", "mailto:"].iter().any(|scheme| written.starts_with(scheme));
+        let is_outside = clean::OUTSIDE.iter().any(|beginning| written.starts_with(beginning));
         if is_outside && !is_wikilink {
-            return (open(html! { a.outside href=(written) {} }), "</a>");
+            return (open(html! { a href=(written) {} }), "</a>");
         }
         if self.surroundings.is_part {
             return ("<span class=\"elsewhere\">".to_owned(), "</span>");

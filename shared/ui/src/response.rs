@@ -1,10 +1,11 @@
 //! The headers of pages. A page may show, load and run only what this service sends, stands in no frame, and tells no other site from where it was left.
 
+use atlas_web::accept::preferred;
 use atlas_web::response::is_known;
 use axum::body::Body;
 use axum::http::header::{
-    ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, LOCATION, REFERRER_POLICY,
-    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
@@ -108,6 +109,5 @@ pub(crate) fn see(address: &str) -> Response {
 
 /// Whether a request is of a browser that wants a page.
 pub(crate) fn takes_html(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    accepted.flat_map(|value| value.split(',')).any(|kind| kind.trim().split(';').next() == Some("text/html"))
+    preferred(headers, &[("application/json", false), ("text/html", true)]).unwrap_or_default()
 }

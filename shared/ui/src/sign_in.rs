@@ -7,7 +7,7 @@ use atlas_web::caller::Caller;
 use atlas_web::{App, Door};
 use axum::extract::{Path, Request, State};
 use axum::http::header::{CACHE_CONTROL, SET_COOKIE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use jiff::Timestamp;
 
@@ -27,8 +27,16 @@ pub(crate) async fn page(door: Door) -> Response {
     sign_in(&door.app, StatusCode::OK, HOME, None)
 }
 
-/// Begins a session by a link of the host.
-pub(crate) async fn open(State(app): State<App>, Path(code): Path<String>, headers: HeaderMap) -> Response {
+/// Begins a session by a link of the host. A look at the link alone, as by a checker of links, does not use it up.
+pub(crate) async fn open(
+    State(app): State<App>,
+    Path(code): Path<String>,
+    method: Method,
+    headers: HeaderMap,
+) -> Response {
+    if method == Method::HEAD {
+        return response::see(HOME);
+    }
     let now = (app.clock)();
     let begun = async {
         if !app.is_on_host() {

@@ -1,11 +1,10 @@
 //! Edits of a note's text: [`apply`] changes the part that an edit names, and no other byte.
 //!
-//!
 //! # Layout
 //! - `error`: [`EditError`], and the [`Candidate`]s it lists
 //! - `target`: finds a [`Target`]; `block`: the lines of a block id
-//! - `splice`: puts lines between lines, with the note's own line breaks; `joint`: the blank lines that keep them apart;
-//!   [`between`]: the separator before appended text
+//! - `splice`: puts lines between lines, with the note's own line breaks; `joint`: the blank lines that keep them apart; `quoted`: lines in quotes;
+//!   [`added_below`]: appended text with its separator
 //! - `replace`: exact text
 //! - `properties`: properties in the frontmatter; `entries`: where each stands; `split`: the frontmatter as a whole
 //! - `tags`: tags, in the frontmatter and in the text; `task`: one task
@@ -17,12 +16,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::frontmatter;
+
 pub use crate::lines::fit;
-pub use below::between;
+pub use below::added_below;
 pub use error::{Candidate, EditError, Problem};
-pub(crate) use joint::gaps;
 pub use joint::needs_gap;
 pub use properties::{has_properties, remove_properties, replace_frontmatter, set as set_properties, with_frontmatter};
+pub(crate) use splice::insert;
 pub(crate) use split::{Split, split, with_properties};
 pub use tags::{add_inline_tag, add_tag, remove_inline_tag, remove_tag};
 pub use task::{ChangedTask, change_task};
@@ -33,9 +34,11 @@ mod entries;
 mod error;
 mod joint;
 mod properties;
+mod quoted;
 mod replace;
 mod splice;
 mod split;
+mod structure;
 mod tags;
 mod target;
 mod task;
@@ -45,12 +48,14 @@ pub const MAX_EDITS: usize = 100;
 
 /// Most bytes that replacements of repeated text may add to a note in one call of [`apply`].
 const MAX_REPEATED_BYTES: usize = 4 * 1024 * 1024;
-/// Most bytes of notes that the edits of one call of [`apply`] go through. The first edit is always made.
-const MAX_PASSED_BYTES: usize = 64 * 1024 * 1024;
+/// Most bytes that the edits of one call of [`apply`] go through. The first edit is always made.
+const MAX_PASSED_BYTES: usize = 256 * 1024 * 1024;
+/// How many times over the text is gone through where it may be parsed.
+const PARSED: usize = 4;
 /// Most bytes of notes that one call of [`apply`] searches for headings and block ids. The first search of a call is always made.
 const MAX_SOUGHT_BYTES: usize = 16 * 1024 * 1024;
 
-/// One edit of a note. Inserted text gets lines of its own, with the note's line breaks (`\n` or `\r\n`). A blank line keeps it out of a list, table, quote or heading beside it: begin or end it with an empty line where a paragraph must not run on. An empty text inserts nothing.
+/// One edit of a note. Inserted text gets lines of its own, with the note's line breaks, and a blank line where it would join a list, table or quote that ends or begins there; elsewhere begin or end it with an empty line to keep it apart. An empty text inserts nothing.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Edit {
@@ -147,7 +152,7 @@ pub fn apply(text: &str, edits: &[Edit], max_bytes: usize) -> Result<String, Edi
     let mut room = Remaining { max_bytes, repeated: MAX_REPEATED_BYTES, passed: 0, sought: None };
     for (index, edit) in edits.iter().enumerate() {
         edited = room
-            .pass(&edited)
+            .pass(&edited, edit)
             .and_then(|()| one(&edited, edit, &mut room))
             .and_then(|outcome| within(outcome, max_bytes))
             .map_err(|problem| EditError::Refused { edit: index + 1, problem: Box::new(problem) })?;
@@ -168,17 +173,32 @@ struct Remaining {
     max_bytes: usize,
     /// Bytes that replacements of repeated text may still add.
     repeated: usize,
-    /// Bytes that the edits so far went through.
+    /// Bytes that the edits so far went through, besides copying them.
     passed: usize,
     /// Bytes that can still be searched for targets; `None` before the first search.
     sought: Option<usize>,
 }
 
 impl Remaining {
-    /// Counts one more edit of `text`, which copies all of it.
-    fn pass(&mut self, text: &str) -> Result<(), Problem> {
+    /// Counts what one more edit of `text` goes through, besides copying it.
+    fn pass(&mut self, text: &str, edit: &Edit) -> Result<(), Problem> {
+        let bytes = match edit {
+            Edit::Append { .. }
+            | Edit::AppendToSection { .. }
+            | Edit::InsertBefore { .. }
+            | Edit::InsertAfter { .. } => return Ok(()),
+            Edit::ReplaceText { .. } => text.len(),
+            Edit::ReplaceSection { .. } => text.len().saturating_mul(PARSED),
+            Edit::Prepend { .. }
+            | Edit::SetProperty { .. }
+            | Edit::RemoveProperty { .. }
+            | Edit::MergeProperties { .. } => {
+                let start = splice::text_start(text);
+                frontmatter::fences(text, start).map_or(0, |(_, body)| body.saturating_mul(PARSED))
+            }
+        };
         let is_first = self.passed == 0;
-        self.passed = self.passed.saturating_add(text.len().max(1));
+        self.passed = self.passed.saturating_add(bytes.max(1));
         if is_first || self.passed <= MAX_PASSED_BYTES { Ok(()) } else { Err(Problem::TooManyPasses) }
     }
 

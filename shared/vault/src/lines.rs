@@ -24,6 +24,11 @@ pub(crate) fn is_break(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
+/// The start of the text, after a byte-order mark.
+pub(crate) fn text_start(text: &str) -> usize {
+    if text.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 }
+}
+
 /// The line break that a text uses: that of its first line.
 pub(crate) fn line_break(text: &str) -> Option<&'static str> {
     let at = memchr::memchr(b'\n', text.as_bytes())?;
@@ -74,6 +79,20 @@ pub(crate) fn next_line(text: &str, end: usize) -> usize {
         Some([_, ..]) => end + 1,
         _ => end,
     }
+}
+
+/// `text` with a `\n` for each lone `\r`. Both end a line, but within code the markdown parser looks for `\n` only. Offsets stay the same.
+pub(crate) fn with_line_feeds(text: &str) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    let mut lone = memchr::memchr_iter(b'\r', bytes).filter(|at| bytes.get(at + 1) != Some(&b'\n')).peekable();
+    if lone.peek().is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut out = bytes.to_vec();
+    for at in lone {
+        out.get_mut(at).into_iter().for_each(|byte| *byte = b'\n');
+    }
+    String::from_utf8(out).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// The number of bytes equal to `byte` at `at`.

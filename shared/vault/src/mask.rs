@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use crate::lines::{is_break, line_end, next_line};
+use crate::lines::{is_break, line_end, next_line, with_line_feeds};
 
 mod comments;
 
@@ -21,20 +21,21 @@ struct Hidden {
     opens_line: bool,
 }
 
-/// The body with the hidden parts blanked out. Offsets and line breaks stay the same.
+/// The body with the hidden parts blanked out, as the parser reads it. Offsets and lines stay the same; a lone `\r` becomes `\n`.
 pub(crate) fn mask(body: &str) -> Cow<'_, str> {
-    let mut hidden = deep_lines(body);
+    let body = with_line_feeds(body);
+    let mut hidden = deep_lines(&body);
     if memmem::find(body.as_bytes(), b"%%").is_some() || memmem::find(body.as_bytes(), b"$$").is_some() {
-        comments::find(body, &mut hidden);
+        comments::find(&body, &mut hidden);
     }
     if hidden.is_empty() {
-        return Cow::Borrowed(body);
+        return body;
     }
     let mut bytes = body.as_bytes().to_vec();
     for part in &hidden {
-        blank(body, part, &mut bytes);
+        blank(&body, part, &mut bytes);
     }
-    String::from_utf8(bytes).map_or(Cow::Borrowed(body), Cow::Owned)
+    String::from_utf8(bytes).map_or(body, Cow::Owned)
 }
 
 /// Overwrites `part` with spaces. Where text follows on the line, uses dots instead, so that the text does not become indented or begin

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
-use crate::lines::{Lines, line_end};
+use crate::lines::{Lines, line_end, line_start, next_line};
 use crate::note::{self, MAX_BODY_BYTES};
 use crate::{block_id, mask, note::parts::MAX_ITEMS};
 
@@ -91,7 +91,7 @@ fn table(text: &str, rows: &mut Vec<Row>, lines: &Lines) -> Option<Table> {
     let mut rows: Vec<Row> = rows.collect();
     rows.pop_if(|row| row.is_block_id(text));
     // The dashes are on the line below the header.
-    let below = line_end(text, head.range.end) + text.get(head.range.end..)?.find('\n')? + 1;
+    let below = next_line(text, line_end(text, head.range.end));
     let indent = text.get(below..line_end(text, below))?.find(['|', '-', ':'])?;
     let dashes = Row::read(text, below + indent, lines);
     Some(Table { header: head.cells.clone(), rows, line: head.line, head: (head, dashes) })
@@ -100,7 +100,7 @@ fn table(text: &str, rows: &mut Vec<Row>, lines: &Lines) -> Option<Table> {
 impl Row {
     /// The row whose first cell, or the pipe before it, is at `at`.
     fn read(text: &str, at: usize, lines: &Lines) -> Self {
-        let line_start = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+        let line_start = line_start(text, at);
         let before = text.get(line_start..at).unwrap_or_default();
         let start = match before.trim_end_matches([' ', '\t']).strip_suffix('|') {
             Some(before) => line_start + before.len(),
@@ -195,9 +195,8 @@ impl Table {
 
     /// The line of a row, with the break before it.
     fn whole_line(&self, text: &str, row: &Row) -> Range<usize> {
-        let start = text.get(..row.range.start).and_then(|before| before.rfind('\n')).unwrap_or_default();
-        let start = if text.get(..start).is_some_and(|before| before.ends_with('\r')) { start - 1 } else { start };
-        start..line_end(text, row.range.end)
+        let start = line_start(text, row.range.start);
+        start - break_before(text, start).len()..line_end(text, row.range.end)
     }
 
     /// The width of a column's widest text, in characters.
@@ -210,9 +209,8 @@ impl Table {
     /// A new row, with the break before it, in the style of the header's.
     fn new_row(&self, text: &str, cells: &[String], widths: &[usize]) -> String {
         let (head, dashes) = &self.head;
-        let line_start = text.get(..dashes.range.start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
-        let line_break =
-            if text.get(..line_start).is_some_and(|before| before.ends_with("\r\n")) { "\r\n" } else { "\n" };
+        let line_start = line_start(text, dashes.range.start);
+        let line_break = break_before(text, line_start);
         let prefix = text.get(line_start..dashes.range.start).unwrap_or_default();
         let begins = text.get(head.range.start..).is_some_and(|row| row.starts_with('|'));
         let cell = |(column, width): (usize, &usize)| {
@@ -228,6 +226,13 @@ impl Table {
         };
         format!("{line_break}{prefix}{open}{joined}{close}")
     }
+}
+
+/// The line break before the line that begins at `start`.
+fn break_before(text: &str, start: usize) -> &str {
+    let before = text.get(..start).unwrap_or_default();
+    let line = before.strip_suffix("\r\n").or_else(|| before.strip_suffix(['\n', '\r'])).unwrap_or(before);
+    before.get(line.len()..).unwrap_or_default()
 }
 
 /// A text as written in a cell: pipes and a backslash at its end escaped, breaks as HTML.
@@ -304,6 +309,16 @@ mod tests {
         let last = "|a|\r\n|-|\r\n|1|";
         assert_eq!(tables(last)[0].changed(last, &[Change::Remove(0)]), "|a|\r\n|-|");
         assert_eq!(tables(last)[0].changed(last, &[Change::Add(vec!["2".to_owned()])]), "|a|\r\n|-|\r\n|1|\r\n| 2 |");
+    }
+
+    #[test]
+    fn a_lone_carriage_return_ends_a_line() {
+        let text = "```\r|x|\r|-|\r```\r\r> |a|\r> |-|\r> |1|\r> |2|\r\rtext - |\nno |\n";
+        let found = tables(text);
+        let [table] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(table.rows.iter().map(|row| row.cells.concat()).collect::<Vec<_>>(), ["1", "2"]);
+        let changes = [Change::Set(1, 0, "3".to_owned()), Change::Remove(0), Change::Add(vec!["4".to_owned()])];
+        assert_eq!(table.changed(text, &changes), text.replace("> |1|\r> |2|", "> |3|\r> | 4 |"));
     }
 
     #[test]

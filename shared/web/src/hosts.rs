@@ -7,6 +7,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::http::header::HOST;
+use axum::http::uri::Authority;
 use axum::middleware::Next;
 use axum::response::Response;
 use serde_json::json;
@@ -42,10 +43,17 @@ impl Hosts {
     /// Whether a request for `host`, with or without a port, is answered.
     fn allow(&self, host: &str) -> bool {
         let host = host.trim().to_ascii_lowercase();
-        if let Some((address, _)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        let Ok(authority) = host.parse::<Authority>() else { return false };
+        let name = authority.host();
+        // Anything but a port beside the name, such as `user@`, is of another name for other readers.
+        let is_port =
+            |rest: &str| rest.strip_prefix(':').is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
+        if !host.strip_prefix(name).is_some_and(|rest| rest.is_empty() || is_port(rest)) {
+            return false;
+        }
+        if let Some(address) = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             return address.parse::<Ipv6Addr>().is_ok_and(|address| address.is_loopback());
         }
-        let name = host.split_once(':').map_or(host.as_str(), |(name, _)| name);
         is_loopback(name) || self.0.iter().any(|allowed| allowed == name)
     }
 }
@@ -65,7 +73,9 @@ fn is_loopback(name: &str) -> bool {
 
 /// Refuses requests for other names. Clients other than browsers may omit it.
 pub(crate) async fn check(State(hosts): State<Hosts>, request: Request, next: Next) -> Response {
-    let mut named = request.headers().get_all(HOST).iter().map(|host| host.to_str().unwrap_or_default());
+    let named = request.headers().get_all(HOST).iter().map(|host| host.to_str().unwrap_or_default());
+    // A request line may have a name too, which counts instead of the header's.
+    let mut named = named.chain(request.uri().authority().map(Authority::as_str));
     if named.all(|host| hosts.allow(host)) {
         return next.run(request).await;
     }
@@ -107,6 +117,17 @@ mod tests {
             "[::1",
             "127.0.0.1.evil.org",
             "notes.example.org.evil",
+            "[::1]evil.example",
+            "[::1]evil.example:80",
+            "[::1]:80@evil.example",
+            "localhost:foo@evil.example:80",
+            "localhost@evil.example",
+            "evil.example@localhost",
+            "localhost:foo",
+            "localhost:80:80",
+            "localhost/",
+            "localhost evil.example",
+            ":80",
         ] {
             assert!(!hosts.allow(host), "{host}");
         }

@@ -23,6 +23,7 @@
 //! - [`lambda`]: running routes as a Lambda function
 //! - [`server`]: as a server; its connections, [`hosts`] that it answers to, `proxies` in front of it, and `tls` with the feature of that name
 
+pub mod accept;
 pub mod auth;
 mod beside;
 pub mod caller;

@@ -26,6 +26,7 @@ pub struct Route {
     parameters: &'static [RouteParameter],
     answers: &'static [RouteAnswer],
     bodies: &'static [&'static str],
+    needs_body: bool,
 }
 
 /// A parameter of a route.
@@ -87,7 +88,15 @@ impl RouteAnswer {
 
 impl Route {
     const fn new(method: &'static str, path: &'static str, operation: &'static Entry) -> Self {
-        Self { path, method, operation, parameters: &[], answers: &[RouteAnswer::OK], bodies: &[JSON] }
+        Self {
+            path,
+            method,
+            operation,
+            parameters: &[],
+            answers: &[RouteAnswer::OK],
+            bodies: &[JSON],
+            needs_body: false,
+        }
     }
 
     /// A POST route with arguments as a JSON body, except those that are parameters.
@@ -136,6 +145,12 @@ impl Route {
     #[must_use]
     pub const fn taking(self, bodies: &'static [&'static str]) -> Self {
         Self { bodies, ..self }
+    }
+
+    /// The same route, which refuses a request without a body, even if no argument is required: one that a page on another site can send.
+    #[must_use]
+    pub const fn needing_body(self) -> Self {
+        Self { needs_body: true, ..self }
     }
 
     /// The name of the schema of its answer.
@@ -251,8 +266,13 @@ fn operation(route: &Route, gate: &Gate) -> Value {
     if !route.bodies.is_empty() {
         let is_required =
             route.body_schema().get("required").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
-        operation["requestBody"] =
-            json!({ "required": is_required, "content": content(route.bodies, &route.body_name()) });
+        operation["requestBody"] = json!({
+            "required": is_required || route.needs_body,
+            "content": content(route.bodies, &route.body_name()),
+        });
+        if route.needs_body && !is_required {
+            operation["requestBody"]["description"] = "The arguments; `{}` if there are none.".into();
+        }
     }
     if gate.is_shut() && route.path == OPEN {
         operation["security"] = security(false);

@@ -108,6 +108,8 @@ pub struct GivenSettings {
     pub environment: BTreeSet<String>,
     /// The paths in the document, such as `auth.mode`.
     pub document: BTreeSet<String>,
+    /// The variables that have no effect here, each with the setting that it was perhaps meant for, which is not set.
+    pub mistaken: BTreeSet<(&'static str, &'static str)>,
 }
 
 /// The default store: a folder beside the process, so that no account is needed.
@@ -143,6 +145,7 @@ impl Settings {
             if KNOWN.contains(&name.as_str()) {
                 settings.said.environment.insert(name.clone());
             }
+            settings.said.mistaken.extend(names::mistaken(&name).filter(|_| !text.is_empty()));
             match name.as_str() {
                 "ATLAS_STORE" => settings.store = text,
                 "ATLAS_VAULT" => settings.vault = value("ATLAS_VAULT", &text, NO_VAULT)?,
@@ -210,11 +213,15 @@ impl Settings {
                     })?);
                 }
                 "ATLAS_LOG" => {
-                    if !log_filter::is_valid(&text) {
+                    let Some(filter) = log_filter::parse(&text) else {
                         let remedy = log_filter::FORM.to_owned();
                         return Err(SettingsError::Value { name: "ATLAS_LOG", value: text, remedy });
+                    };
+                    match filter.as_str() {
+                        // As if it were not set.
+                        "" => drop(settings.said.environment.remove("ATLAS_LOG")),
+                        _ => settings.log = filter,
                     }
-                    settings.log = text;
                 }
                 "OTEL_EXPORTER_OTLP_ENDPOINT" => settings.otlp_endpoint = Some(text).filter(|text| !text.is_empty()),
                 name if is_unknown(name) => return Err(unknown(name)),
@@ -222,6 +229,8 @@ impl Settings {
                 _ => settings.variables.extend([(name, text)]),
             }
         }
+        let GivenSettings { environment, mistaken, .. } = &mut settings.said;
+        mistaken.retain(|(_, meant)| !environment.contains(*meant));
         settings.vaults = vec![VaultSettings::plain(settings.vault.clone())];
         Ok(settings)
     }

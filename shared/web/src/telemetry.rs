@@ -38,8 +38,11 @@ pub fn start(filter: &str, json: bool) {
     let _ = registry().with(layer.with_filter(filter)).try_init();
 }
 
-/// Logs settings that have no effect in this build.
+/// Logs settings that have no effect.
 pub(crate) fn tell_unused(settings: &Settings) {
+    for (name, meant) in &settings.said.mistaken {
+        tracing::warn!("{name} is set, and has no effect here: if you mean {meant}, set that, or else unset {name}");
+    }
     if cfg!(not(feature = "otlp")) && settings.otlp_endpoint.is_some() {
         tracing::warn!(
             "OTEL_EXPORTER_OTLP_ENDPOINT is set, and this build sends no spans: build it with `--features otlp`, or unset the variable"

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use atlas_access::{Caller, Scopes};
+use atlas_access::{Caller, Scope, Scopes};
 use atlas_ops::pipeline::idempotency::arguments_hash;
 use atlas_ops::{Call, Error, dispatch};
 use atlas_tools::operations;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::support::deployment::{Client, Deployment};
+use crate::support::obsidian::{Kind, Obsidian, agent};
+use crate::support::tokens::{bearer, send, token_of};
 use crate::support::world::{World, caller, caller_within};
 
 const QUICKADD: &str = ".obsidian/plugins/quickadd/data.json";
@@ -121,6 +124,41 @@ async fn who_may_not_read_what_a_call_reads_sees_and_decides_nothing_of_it() {
     }
 }
 
+/// A list of what may be read holds for everybody, so that it makes nobody one who sees a part.
+#[tokio::test]
+async fn a_command_is_decided_on_where_a_list_says_what_may_be_read() {
+    let obsidian = Obsidian::start(Kind::default()).await;
+    let hiding = json!([{ "glob": "secret/**", "scopes": ["team:a"] }]);
+    let post = async |client: &Client, scopes: &str, uri: &str, body: Value| {
+        send(client, "POST", uri, &[bearer(&token_of("person", scopes, None))], &body).await
+    };
+    for (acl, may_admin) in [
+        (json!({ "readPaths": ["**"], "strictReadDefault": true }), true),
+        (json!({ "readPaths": ["vault/**"] }), true),
+        (json!({ "readPaths": ["**"], "rules": hiding }), false),
+        (json!({ "rules": hiding }), false),
+    ] {
+        let deployment = Deployment::of_demo().await;
+        let client = obsidian.place().near(&deployment, json!({ "acl": acl })).await;
+        let scopes = [Scope::ReadVault, Scope::WriteVault, Scope::ExecuteCommand];
+        let command = json!({ "command_id": "app:go-back" });
+        let error = agent(&client, &scopes).failure("execute_command", command).await;
+        assert_eq!(error["code"], "elicit_required", "{acl}: {error}");
+        let id = &error["details"]["approval"]["id"];
+        let admin = "read:vault admin";
+        let listed = post(&client, admin, "/list_approvals", json!({ "id": id })).await.ok();
+        assert_eq!(listed["approvals"].as_array().unwrap().len(), usize::from(may_admin), "{acl}: {listed}");
+        let approved = post(&client, admin, "/approve", json!({ "id": id })).await;
+        if may_admin {
+            approved.ok();
+        } else {
+            let (_, reason, message) = approved.error(403);
+            assert!(reason == "acl_denied" && message.contains("the whole vault"), "{acl}: {message}");
+            post(&client, "read:vault approve:vault team:a", "/approve", json!({ "id": id })).await.ok();
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_message_that_an_operation_made_names_no_hidden_note() {
     let mut world = World::of(&[vault()], &hiding(), Caller::trusted("alice")).await;
@@ -149,11 +187,13 @@ async fn a_message_that_an_operation_made_names_no_hidden_note() {
 async fn settings_are_changed_by_those_who_may_write_there() {
     let bookmarks = json!({ "items": [
         { "type": "file", "path": "inbox/a.md" }, { "type": "file", "path": "open/n.md" }, { "type": "url", "url": "https://example.com/" },
+        { "type": "folder", "path": "inbox" }, { "type": "folder", "path": "open" },
     ] })
     .to_string();
     let files = notes(&[("inbox/a.md", "a"), ("open/n.md", "n"), (".obsidian/bookmarks.json", &bookmarks)]);
     let app = ["execute:workspace".to_owned()];
     let file = |path: &str| ("add_bookmark", json!({ "type": "file", "target": path, "title": "Mine" }));
+    let folder = |path: &str| ("add_bookmark", json!({ "type": "folder", "target": path }));
     let url = || ("add_bookmark", json!({ "type": "url", "target": "https://example.org/" }));
     let saved = || ("save_workspace", json!({ "name": "Desk", "layout": { "main": {} } }));
     let within = caller_within(&app, Some(&["inbox".to_owned()]));
@@ -165,12 +205,22 @@ async fn settings_are_changed_by_those_who_may_write_there() {
         (json!({ "writePaths": ["inbox/**"] }), caller(&app), file("open/n.md"), false),
         (json!({ "writePaths": ["inbox/**"] }), caller(&app), url(), false),
         (json!({ "writePaths": ["inbox/**"] }), caller(&app), saved(), false),
+        (json!({ "writePaths": ["inbox/**"] }), caller(&app), folder("inbox"), true),
+        (json!({ "writePaths": ["inbox/**"] }), caller(&app), folder("open"), false),
+        (json!({ "writePaths": ["inbox/**"] }), caller(&app), folder("nowhere"), false),
+        (json!({ "readPaths": ["inbox/**"] }), caller(&app), folder("inbox"), true),
+        (json!({ "readPaths": ["inbox/**"] }), caller(&app), folder("open"), false),
+        (json!({ "readPaths": ["inbox/**"] }), caller(&app), url(), false),
+        (json!({ "readPaths": ["**"], "strictReadDefault": true }), caller(&app), url(), true),
+        (json!({ "readPaths": ["**"], "strictReadDefault": true }), caller(&app), saved(), true),
+        (json!({}), caller(&app), folder(".obsidian"), false),
         (json!({ "writePaths": ["**"] }), caller(&app), url(), true),
         (json!({ "writePaths": [] }), caller(&app), file("inbox/a.md"), false),
         (json!({ "writePaths": [] }), caller(&app), saved(), false),
         (hiding(), caller(&app), url(), false),
         (hiding(), caller(&app), saved(), false),
         (json!({}), within.clone(), file("inbox/a.md"), false),
+        (json!({}), within.clone(), folder("inbox"), false),
         (json!({}), within.clone(), url(), false),
         (json!({}), within.clone(), saved(), false),
         (json!({}), within, ("remove_bookmark", json!({ "id": "x" })), false),
@@ -186,10 +236,11 @@ async fn settings_are_changed_by_those_who_may_write_there() {
         );
     }
     for (acl, removable) in [
-        (json!({}), [true; 3]),
-        (json!({ "writePaths": ["inbox/**"] }), [true, false, false]),
-        (json!({ "deletePaths": ["inbox/**"] }), [true, false, false]),
-        (json!({ "deletePaths": [] }), [false; 3]),
+        (json!({}), [true; 5]),
+        (json!({ "readPaths": ["**"] }), [true; 5]),
+        (json!({ "writePaths": ["inbox/**"] }), [true, false, false, true, false]),
+        (json!({ "deletePaths": ["inbox/**"] }), [true, false, false, true, false]),
+        (json!({ "deletePaths": [] }), [false; 5]),
     ] {
         let world = World::of(std::slice::from_ref(&files), &acl, caller(&[])).await;
         let listed = world.ok("list_bookmarks", json!({})).await;
@@ -238,10 +289,22 @@ async fn settings_tell_nothing_of_hidden_notes() {
             assert!(!told.to_string().contains("Secret"), "{told}");
         }
     }
-    let whole = World::of(std::slice::from_ref(&with), &hiding(), team()).await;
-    assert_eq!(whole.ok("list_bookmarks", json!({})).await["total_count"], 7);
-    assert!(whole.ok("list_workspaces", json!({})).await.to_string().contains("Secret plan"));
-    assert!(whole.ok("list_quickadd_actions", json!({})).await.to_string().contains("Secret plan"));
+    // A list of everything hides nothing; one of a part does from everybody.
+    let mut everything = hiding();
+    everything["readPaths"] = json!(["**"]);
+    for acl in [hiding(), everything] {
+        let whole = World::of(std::slice::from_ref(&with), &acl, team()).await;
+        assert_eq!(whole.ok("list_bookmarks", json!({})).await["total_count"], 7, "{acl}");
+        for name in &asked[1..] {
+            assert!(whole.ok(name, json!({})).await.to_string().contains("Secret plan"), "{acl} {name}");
+        }
+    }
+    let held_back = json!({ "readPaths": ["open/**"] });
+    let held_back = World::of(std::slice::from_ref(&with), &held_back, Caller::trusted("alice")).await;
+    for name in asked {
+        let told = held_back.told(name, json!({})).await.to_string().to_lowercase();
+        assert!(!told.contains("secret"), "{name}: {told}");
+    }
 
     // Nor do sizes to an administrator of a folder.
     let world = World::of(&[with], &json!({}), within).await;

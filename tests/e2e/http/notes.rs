@@ -104,6 +104,46 @@ async fn a_long_note_comes_in_pages() {
 }
 
 #[tokio::test]
+async fn an_offset_inside_a_character_is_refused() {
+    let vault = VaultBuilder::new().note("x.md", "caf\u{e9} au lait").file("latin.md", b"caf\xe9\xa0x");
+    let client = Deployment::of_vault(&vault).await.client();
+    for rendered in ["", "&render_queries=true"] {
+        for accept in ["application/json", "text/markdown"] {
+            let url = format!("/notes/x.md?offset=4{rendered}");
+            let refused = client.get_with(&url, &[("accept", accept)]).await;
+            assert_eq!(refused.error(400).1, "offset_invalid");
+            assert_eq!(refused.json()["error"]["details"]["nearest"], 3);
+        }
+    }
+    let page = client.get("/notes/x.md?offset=3").await.ok();
+    assert_eq!((&page["content"], page.get("lossy")), (&json!("\u{e9} au lait"), None));
+    assert_eq!(client.get("/notes/latin.md?offset=4").await.ok()["content"], "\u{fffd}x");
+}
+
+#[tokio::test]
+async fn the_representation_is_the_one_of_the_highest_weight() {
+    let client = Deployment::of_vault(&VaultBuilder::new().note("a.md", "text")).await.client();
+    for (accept, expected) in [
+        ("text/markdown;q=0, application/json", "application/json"),
+        ("text/markdown;q=0.4, application/json;q=0.5", "application/json"),
+        ("application/json;q=0.4, text/markdown;q=0.5", "text/markdown; charset=utf-8"),
+        ("text/*, */*;q=0.1", "text/markdown; charset=utf-8"),
+        ("*/*", "application/json"),
+    ] {
+        let reply = client.get_with("/notes/a.md", &[("accept", accept)]).await;
+        assert_eq!((reply.status.as_u16(), reply.header("content-type")), (200, Some(expected)), "{accept}");
+    }
+    for (accept, expected) in [
+        ("text/csv;q=0, application/json", "application/json"),
+        ("application/jsonl;q=0.2, text/csv;q=0.1", "application/jsonl; charset=utf-8"),
+        ("*/*", "text/csv; charset=utf-8"),
+    ] {
+        let reply = client.get_with("/tables?query=TABLE%20file.name", &[("accept", accept)]).await;
+        assert_eq!((reply.status.as_u16(), reply.header("content-type")), (200, Some(expected)), "{accept}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_note_is_not_found() {
     let vault =
         VaultBuilder::new().note("a/b.md", "x").file("a/picture.png", b"\x89PNG").note(".obsidian/app.json", "{}");

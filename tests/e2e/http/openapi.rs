@@ -166,6 +166,35 @@ async fn arguments_are_described_with_their_types_and_limits() {
     assert_eq!(described.document.get("security"), None);
 }
 
+/// A body that may be left out can be: without it the request is refused for its arguments at most.
+#[tokio::test]
+async fn a_body_that_is_optional_may_be_left_out() {
+    let described = Described::demo().await;
+    let (mut optional, mut needed) = (Vec::new(), Vec::new());
+    for (path, item) in described.document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let Some(body) = operation.get("requestBody") else { continue };
+            if body["required"] == true {
+                needed.push(path.as_str());
+                continue;
+            }
+            optional.push(path.as_str());
+            let uri = path.replace("{path}", "vault/Home.md").replace("{from}", "vault/Home.md");
+            let request = Request::builder().method(method.to_ascii_uppercase().as_str()).uri(uri);
+            let reply = described.client.send(request.body(Body::empty()).unwrap()).await;
+            let told = String::from_utf8_lossy(&reply.body);
+            assert!(!told.contains("content_type_invalid"), "{method} {path}: {told}");
+        }
+    }
+    assert!(optional.contains(&"/context/current") && optional.contains(&"/list_approvals"), "{optional:?}");
+    // What a page on another site could send changes nothing.
+    for (path, uri) in [("/restore/{path}", "/restore/vault/Home.md"), ("/restore", "/restore?path=vault/Home.md")] {
+        assert!(needed.contains(&path), "{path}: {needed:?}");
+        let refused = described.send(("POST", uri, "", "")).await;
+        assert_eq!(refused.error(400).1, "content_type_invalid", "{path}");
+    }
+}
+
 /// Every method that `Allow` names is described, at a path and at its parameter.
 #[tokio::test]
 async fn every_method_that_is_allowed_is_described() {
@@ -207,6 +236,24 @@ async fn an_error_says_what_the_route_takes() {
         (("PATCH", "/notes/vault/Home.md", "text/markdown", "# B\n"), &["send the body as JSON"]),
         (("PUT", "/notes?cursor=x", "application/json", "{}"), &["cursor: this route has no such argument"]),
         (("PUT", "/notes?content=x", "application/json", "{}"), &["content: give it in the body"]),
+        (("PUT", "/notes?prev_hash=x", "application/json", "{}"), &["prev_hash: give it in the body"]),
+        (
+            ("POST", "/notes/x.md?idempotency_key=k", "application/json", "{}"),
+            &["idempotency_key: give it in the body, or as the header idempotency-key"],
+        ),
+        (
+            ("PATCH", "/notes/x.md?elicit_token=k", "application/json", "{}"),
+            &["elicit_token: give it in the body, or as the header x-atlas-confirmation"],
+        ),
+        (
+            ("POST", "/restore/x.md?session=k", "application/json", "{}"),
+            &["session: give it in the body, or as the header x-atlas-session"],
+        ),
+        (
+            ("POST", "/move/x.md?bulk_idempotency_key=k", "application/json", "{}"),
+            &["bulk_idempotency_key: give it as the header idempotency-key"],
+        ),
+        (("PUT", "/notes?vault=main", "application/json", "{}"), &["vault: give it as the header x-atlas-vault"]),
         (("GET", "/notes?limit=0", "", ""), &["limit: must be an integer, 1 at least"]),
     ] {
         let message = described.send(call).await.error(400).2;

@@ -3,6 +3,7 @@
 use atlas_mirror::{Heartbeat, Store, StoreOptions};
 use atlas_testkit::Op;
 use atlas_testkit::faults::{Fault, FaultStore};
+use atlas_web::App;
 use axum::body::Body;
 use axum::http::{Method, Request};
 use serde_json::json;
@@ -13,6 +14,24 @@ use crate::support::deployment::{Client, Deployment, Reply};
 async fn post_raw(client: &Client, content_type: &str, body: impl Into<Body>) -> Reply {
     let request = Request::builder().method(Method::POST).uri("/find").header("content-type", content_type);
     client.send(request.body(body.into()).unwrap()).await
+}
+
+#[tokio::test]
+async fn a_server_on_a_host_answers_for_no_other_name() {
+    let client = Deployment::of_demo().await.client_with(App::for_its_hosts);
+    for (uri, host, status) in [
+        ("/health", "localhost:3737", 200),
+        ("http://localhost:3737/health", "localhost:3737", 200),
+        ("http://[::1]:3737/health", "[::1]:3737", 200),
+        ("/health", "[::1]evil.example", 403),
+        ("/health", "localhost:foo@evil.example:80", 403),
+        ("/health", "localhost@evil.example", 403),
+        ("http://evil.example/health", "localhost:3737", 403),
+        ("http://localhost@evil.example/health", "localhost", 403),
+    ] {
+        let request = Request::builder().uri(uri).header("host", host).body(Body::empty()).unwrap();
+        assert_eq!(client.send(request).await.status, status, "{uri} {host}");
+    }
 }
 
 #[tokio::test]

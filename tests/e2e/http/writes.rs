@@ -218,34 +218,6 @@ async fn an_edit_changes_what_it_names_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn an_upsert_creates_a_note_or_adds_to_it() {
-    let deployment = Deployment::of_demo().await;
-    let client = deployment.client();
-    let body =
-        json!({ "content": "[impl] 2026-11-21 made it", "frontmatter": { "type": "devlog", "tags": ["a", "b c"] } });
-    let created = send(&client, Method::POST, "vault/devlog/new.md", &[], body.clone()).await;
-    assert_eq!((created.status.as_u16(), created.json()["created"].as_bool()), (201, Some(true)));
-    let note = client.get("/notes/vault/devlog/new.md").await.ok();
-    assert_eq!(note["frontmatter"], json!({ "type": "devlog", "tags": ["a", "b c"] }));
-    let first = note["content"].as_str().unwrap().to_owned();
-    assert!(first.ends_with("[impl] 2026-11-21 made it"), "{first}");
-    let added = send(&client, Method::POST, "vault/devlog/new.md", &[], body).await;
-    assert_eq!(
-        (added.ok()["created"].as_bool(), read(&client, "vault/devlog/new.md").await),
-        (Some(false), format!("{first}\n[impl] 2026-11-21 made it"))
-    );
-    // Two concurrent ones are both kept, in any order.
-    let (one, other) = (deployment.client(), deployment.client());
-    futures::join!(
-        send(&one, Method::POST, "vault/devlog/new.md", &[], json!({ "content": "by one" })),
-        send(&other, Method::POST, "vault/devlog/new.md", &[], json!({ "content": "by other" }))
-    );
-    let text = read(&client, "vault/devlog/new.md").await;
-    assert!(text.contains("\nby one") && text.contains("\nby other"), "{text}");
-    assert_eq!(send(&client, Method::POST, "x.txt", &[], json!({ "content": "x" })).await.error(400).1, "path_invalid");
-}
-
-#[tokio::test]
 async fn a_note_too_large_for_its_text_to_be_at_hand_is_not_taken_for_empty() {
     let vault = VaultBuilder::new()
         .file("big.md", &vec![b'x'; (64 << 20) + 1])

@@ -6,6 +6,7 @@ use atlas_tools::surface;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::support::agent::{Agent, ERAS};
 use crate::support::deployment::Deployment;
 use crate::support::tool_calls::filled;
 use crate::support::tools::Tools;
@@ -38,6 +39,33 @@ async fn each_call_is_answered_as_its_schemas_say_or_refused_with_its_code() {
             Some(code) => drop(tools.bad(&tool, arguments, &code).await),
         }
     }
+}
+
+/// Clients send the call of an idempotent tool again when they saw no answer.
+#[tokio::test]
+async fn a_call_that_is_called_idempotent_changes_nothing_more_when_it_is_made_again() {
+    let deployment = Deployment::of_demo().await;
+    let client = deployment.client();
+    let (agent, mirror) = (Agent::new(&client, ERAS[0]), deployment.mirror());
+    let mut answers = json!({});
+    let mut repeated = 0;
+    for Call { tool, arguments, error } in calls() {
+        let arguments = filled(&arguments, &answers);
+        if error.is_some() {
+            continue;
+        }
+        let result = agent.call(&tool, arguments.clone()).await;
+        answers[&tool] = result["structuredContent"].clone();
+        if !operations().iter().any(|entry| entry.info.name == tool && entry.info.idempotent) {
+            continue;
+        }
+        let once = mirror.head().await.unwrap().generation();
+        // It may fail, as where there is no longer a note to move.
+        agent.call(&tool, arguments.clone()).await;
+        assert_eq!(mirror.head().await.unwrap().generation(), once, "{tool} {arguments}");
+        repeated += 1;
+    }
+    assert!(repeated > 20, "{repeated}");
 }
 
 /// Calls that succeed only elsewhere: over a bucket, where a call waits, and where there is an embedding model.

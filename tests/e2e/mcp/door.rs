@@ -138,19 +138,29 @@ async fn what_is_no_request_of_the_protocol_is_refused_at_once() {
             let reply = send(&client, method, "/mcp", &agent.headers, &Value::Null).await;
             assert_eq!(reply.status, StatusCode::METHOD_NOT_ALLOWED, "{method}");
         }
-        for (body, code) in [
-            (json!([]), -32600),
-            (json!({ "jsonrpc": "1.0", "id": 1, "method": "tools/list" }), -32600),
-            (json!("tools/list"), -32600),
+        for (body, id, code) in [
+            (json!([{ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }]), Value::Null, -32600),
+            (json!({ "jsonrpc": "1.0", "id": 1, "method": "tools/list" }), json!(1), -32600),
+            (json!({ "jsonrpc": "2.0", "id": 1_u64 << 63, "method": "tools/list" }), json!(1_u64 << 63), -32600),
+            (json!({ "jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": [] }), json!("a"), -32602),
+            (
+                json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "_meta": "x" } }),
+                json!(1),
+                -32602,
+            ),
+            (json!("tools/list"), Value::Null, -32600),
         ] {
             let reply = send(&client, "POST", "/mcp", &agent.headers, &body).await;
+            let answer = reply.json();
             assert_eq!(
-                (reply.status, &reply.json()["error"]["code"]),
-                (StatusCode::BAD_REQUEST, &json!(code)),
+                (reply.status, &answer["id"], &answer["error"]["code"]),
+                (StatusCode::BAD_REQUEST, &id, &json!(code)),
                 "{body}"
             );
         }
     }
+    let legacy = Agent::new(&client, ERAS[1]);
+    assert_eq!(legacy.refusal("initialize", json!({ "protocolVersion": 5 })).await.0, -32602);
     assert_eq!(client.requests.take().count(), 0, "the store was asked");
 }
 

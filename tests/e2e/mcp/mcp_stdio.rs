@@ -21,14 +21,18 @@ pub(crate) struct Agent {
 
 impl Agent {
     pub(crate) fn start(command: &mut Command) -> Self {
-        let mut running = Running(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
-        let input = running.0.stdin.take().unwrap();
-        let lines = BufReader::new(running.0.stdout.take().unwrap()).lines();
-        let mut agent = Self { running, input, lines, asked: 0 };
+        let mut agent = Self::before_hello(command);
         let client = json!({ "name": "test", "version": "1" });
         let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
         assert_eq!(agent.ask("initialize", &hello)["serverInfo"]["name"], "atlas-mirror");
         agent
+    }
+
+    fn before_hello(command: &mut Command) -> Self {
+        let mut running = Running(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
+        let input = running.0.stdin.take().unwrap();
+        let lines = BufReader::new(running.0.stdout.take().unwrap()).lines();
+        Self { running, input, lines, asked: 0 }
     }
 
     /// The result of a request. Every line of standard output must be an answer.
@@ -145,6 +149,40 @@ fn a_message_that_is_no_json_is_told_so_and_the_next_is_answered() {
     writeln!(agent.input, "{{\"jsonrpc\": \"2.0\", ").unwrap();
     let told = agent.line();
     assert_eq!((&told["error"]["code"], &told["id"]), (&json!(-32700), &Value::Null), "{told}");
+    assert_eq!(agent.call("read_note", &json!({ "path": "a.md" }))["isError"], false);
+    agent.end();
+}
+
+#[test]
+fn what_comes_before_the_handshake_or_is_no_message_ends_nothing() {
+    let folder = VaultBuilder::new().note("a.md", "x");
+    let mut command = atlas();
+    let mut agent = Agent::before_hello(command.arg("mcp").current_dir(folder.root()).stderr(Stdio::null()));
+    let early = [
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
+        r#"{"jsonrpc":"2.0","id":5,"result":{}}"#,
+    ];
+    for message in early {
+        writeln!(agent.input, "{message}").unwrap();
+    }
+    agent.ask("ping", &json!({}));
+    for message in early {
+        writeln!(agent.input, "{message}").unwrap();
+    }
+    let client = json!({ "name": "test", "version": "1" });
+    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+    assert_eq!(agent.ask("initialize", &hello)["serverInfo"]["name"], "atlas-mirror");
+    for (message, id, code) in [
+        (r#"{"jsonrpc":"2.0","id":11,"method":"tools/call","params":[]}"#, json!(11), -32602),
+        (r#"{"jsonrpc":"2.0","id":"b","method":"tools/list","params":{"_meta":"x"}}"#, json!("b"), -32602),
+        (r#"{"jsonrpc":"2.0","id":9223372036854775808,"method":"tools/list"}"#, json!(1_u64 << 63), -32600),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, Value::Null, -32600),
+    ] {
+        writeln!(agent.input, "{message}").unwrap();
+        let told = agent.line();
+        assert_eq!((&told["id"], &told["error"]["code"]), (&id, &json!(code)), "{told}");
+    }
     assert_eq!(agent.call("read_note", &json!({ "path": "a.md" }))["isError"], false);
     agent.end();
 }

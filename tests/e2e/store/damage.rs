@@ -61,14 +61,33 @@ async fn a_damaged_old_generation_takes_away_nothing_else() {
     let listed = agent.answer("list_commits", json!({})).await;
     let generations: Vec<u64> =
         listed["commits"].as_array().unwrap().iter().map(|commit| commit["generation"].as_u64().unwrap()).collect();
-    // What the one after the damaged one changed is not known.
-    assert_eq!(generations, [7, 6, 3, 2, 1]);
+    assert_eq!(generations, [7, 6, 5, 3, 2, 1]);
+    // Of the one after the damaged one only the numbers are known.
+    let commit = &listed["commits"][2];
+    assert_eq!((&commit["changed"], &commit["paths"], &commit["more_files"]), (&json!(1), &json!([]), &json!(1)));
+    let changed = agent.answer("list_commits", json!({ "path": "a.md" })).await;
+    assert_eq!(changed["commits"].as_array().unwrap().len(), 3, "{changed}");
     // The version that the damaged generation wrote is known by a later one that has it.
     let history = agent.answer("note_history", json!({ "path": "b.md" })).await;
     let generations: Vec<_> = history["versions"].as_array().unwrap().iter().map(|one| &one["generation"]).collect();
-    assert_eq!(generations, [6, 5]);
+    assert_eq!(generations, [6, 5, 2, 1]);
+    let (mut seen, mut page) = (Vec::new(), json!({ "path": "b.md", "limit": 1 }));
+    loop {
+        let told = agent.answer("note_history", page.clone()).await;
+        seen.push(told["versions"][0]["generation"].as_u64().unwrap());
+        let Some(before) = told.get("before") else { break };
+        page["before"] = before.clone();
+    }
+    assert_eq!(seen, [6, 5, 2, 1]);
+    // The damaged generation itself may be asked for.
+    let told = agent.answer("note_history", json!({ "path": "b.md", "before": 5 })).await;
+    assert_eq!(told["versions"][0]["generation"], 2, "{told}");
     let plan = agent.answer("undo_changes", json!({ "generation": 7 })).await;
     assert!(plan.to_string().contains("a.md") && plan.to_string().contains("\"from_generation\":5"), "{plan}");
+    for tool in ["undo_changes", "read_commit"] {
+        let refused = agent.failure(tool, json!({ "generation": 5 })).await;
+        assert!(refused.to_string().contains("the generation before 5 is lost"), "{tool}: {refused}");
+    }
 }
 
 #[tokio::test]

@@ -157,7 +157,12 @@ impl Place {
 
 /// The differences between two folders; empty if they are equal.
 pub fn difference(one: &Path, other: &Path) -> String {
-    let output = Command::new("diff").args(["--recursive", "--brief", "--exclude=.atlas-mirror"]).arg(one).arg(other).output().unwrap();
+    let output = Command::new("diff")
+        .args(["--recursive", "--brief", "--exclude=.atlas-mirror"])
+        .arg(one)
+        .arg(other)
+        .output()
+        .unwrap();
     String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
 }
 

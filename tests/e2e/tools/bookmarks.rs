@@ -83,7 +83,7 @@ async fn bookmarks_are_added_and_removed_and_what_is_not_understood_stays() {
     let file = r##"{ "items": [ { "type": "new-kind", "x": [1, 2.50] }, { "type": "group", "title": "Work", "items": [] } ], "other": 1 }"##;
     let notes = [("Open/b.md", "# Tides\n"), ("Private/a.md", "x"), (".obsidian/bookmarks.json", file)];
     let notes = notes.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
-    let world = World::of(&[notes], &json!({ "readPaths": ["Open", "Open/**"] }), caller(&[])).await;
+    let world = World::of(&[notes], &json!({ "readPaths": ["Open/**"] }), caller(&[])).await;
     let heading = json!({ "type": "heading", "target": "Open/b.md#Tides", "title": "Tides", "group": "Work/Now" });
     let added = world.ok("add_bookmark", heading.clone()).await;
     assert_eq!((&added["type"], &added["existed_already"]), (&json!("heading"), &json!(false)));

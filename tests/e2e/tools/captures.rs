@@ -16,7 +16,7 @@ use crate::support::agent::Agent;
 use crate::support::clock;
 use crate::support::deployment::{Client, Deployment};
 use crate::support::tokens::{bearer, token};
-use crate::support::tool_calls::agent;
+use crate::support::tool_calls::{agent, confirmed};
 use crate::support::tools::{Tools, guarded};
 use crate::support::world::{World, caller};
 
@@ -124,7 +124,7 @@ async fn a_note_of_which_its_process_could_not_tell_any_more_is_found() {
 }
 
 #[tokio::test]
-async fn a_capture_whose_note_is_gone_says_how_it_comes_back() {
+async fn a_call_whose_note_is_gone_gets_its_answer_and_is_told_where_the_note_is() {
     let deployment = deployment().await;
     let client = guarded(&deployment);
     let ida = by(&client, "ida", &scope::ALL);
@@ -133,9 +133,29 @@ async fn a_capture_whose_note_is_gone_says_how_it_comes_back() {
     let done = ida.answer("commit_capture", commit.clone()).await;
     assert_eq!(ida.answer("commit_capture", commit.clone()).await, done);
     deployment.mirror().commit(&notes::by("host"), &Delete("b.md".to_owned())).await.unwrap();
-    let told = ida.failure("commit_capture", commit.clone()).await.to_string();
-    assert!(told.contains("no longer at b.md") && told.contains("restore_note"), "{told}");
+    let gone = async || {
+        let mut told = ida.answer("commit_capture", commit.clone()).await;
+        let gone = told.as_object_mut().unwrap().remove("gone").unwrap();
+        assert_eq!(told, done);
+        gone.as_str().unwrap().to_owned()
+    };
+    let told = gone().await;
+    assert!(told.contains("no longer at b.md") && !told.contains("restore_note"), "{told}");
     ida.answer("restore_note", json!({ "path": "b.md", "generation": 2 })).await;
+    assert_eq!(ida.answer("commit_capture", commit.clone()).await, done);
+    // A second note would come of bringing it back.
+    for (from, to) in [("b.md", "sub/c.md"), ("sub/c.md", "sub/d.md")] {
+        confirmed(&client, "move_note", json!({ "from": from, "to": to })).await;
+        assert_eq!(gone().await, format!("the note is no longer at b.md: it was moved to {to}"));
+    }
+    let other = json!({ "capture_id": id, "target_path": "other.md" });
+    let refused = ida.failure("commit_capture", other).await;
+    assert!(refused.to_string().contains("sub/d.md") && refused["code"] == "note_not_found", "{refused}");
+    confirmed(&client, "move_note", json!({ "from": "sub/d.md", "to": "b.md" })).await;
+    assert_eq!(ida.answer("commit_capture", commit.clone()).await, done);
+    confirmed(&client, "delete_note", json!({ "path": "b.md" })).await;
+    assert!(gone().await.ends_with("it is in the trash: restore_note brings it back"));
+    ida.answer("restore_note", json!({ "path": "b.md" })).await;
     assert_eq!(ida.answer("commit_capture", commit).await, done);
 }
 

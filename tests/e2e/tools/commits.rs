@@ -2,13 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use atlas_access::Caller;
+use atlas_mirror::Mirror;
+use atlas_ops::{Call, dispatch};
 use atlas_testkit::VaultBuilder;
-use atlas_testkit::notes::{Put, by};
+use atlas_testkit::notes::{Delete, Put, by};
+use atlas_tools::links::relink_moved;
+use jiff::Timestamp;
+use object_store::{ObjectStoreExt as _, PutPayload};
 use serde_json::{Value, json};
 
 use crate::support::agent::{Agent, ERAS};
 use crate::support::deployment::Deployment;
+use crate::support::note_calls::move_note;
 use crate::support::programs::{Place, json_of};
+use crate::support::publish::publish;
 use crate::support::world::{self, World, caller};
 
 async fn changed() -> (Deployment, Vec<(&'static str, Value)>) {
@@ -171,4 +179,70 @@ async fn what_a_commit_did_to_hidden_files_is_not_told() {
     assert!(read["files"].as_array().unwrap().len() == 1 && !read.to_string().contains("Private"), "{read}");
     assert_eq!(world.refused("read_commit", json!({ "generation": 3 })).await, "generation_not_found");
     assert_eq!(world.refused("list_commits", json!({ "path": "Private/b.md" })).await, "acl_denied");
+}
+
+/// Damages the manifest of a generation.
+async fn lose(deployment: &Deployment, mirror: &Mirror, generation: u64) {
+    let key = mirror.keys().manifest(generation);
+    let mut bytes = deployment.objects.get(&key).await.unwrap().bytes().await.unwrap().to_vec();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x10;
+    deployment.objects.put(&key, PutPayload::from(bytes)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_deletion_and_a_move_are_known_beside_a_lost_generation() {
+    let deployment = Deployment::of_vault(&VaultBuilder::new().note("a.md", "one\n").note("b.md", "b\n")).await;
+    let mirror = deployment.mirror();
+    mirror.commit(&by("host"), &Put::note("a.md", "two\n")).await.unwrap();
+    mirror.commit(&by("host"), &Delete("a.md".to_owned())).await.unwrap();
+    mirror.commit(&by("host"), &Put::note("b.md", "more\n")).await.unwrap();
+    move_note(&deployment.client(), "b.md", json!({ "to": "c.md" })).await.ok();
+    mirror.commit(&by("host"), &Put::note("d.md", "d\n")).await.unwrap();
+    for lost in [4, 5] {
+        lose(&deployment, &mirror, lost).await;
+    }
+    let client = deployment.client();
+    let agent = Agent::new(&client, ERAS[0]);
+    let history = async |path: &str| agent.answer("note_history", json!({ "path": path })).await;
+    let generations = |told: &Value| -> Vec<u64> {
+        told["versions"].as_array().unwrap().iter().map(|version| version["generation"].as_u64().unwrap()).collect()
+    };
+    let told = history("a.md").await;
+    assert_eq!((generations(&told), &told["deleted_at_generation"]), (vec![2, 1], &json!(3)), "{told}");
+    let told = history("c.md").await;
+    assert_eq!(generations(&told)[0], 6, "{told}");
+}
+
+#[tokio::test]
+async fn a_move_in_a_lost_generation_is_followed() {
+    let deployment = Deployment::of_vault(&VaultBuilder::new().note("a.md", "the moved text\n")).await;
+    let mirror = deployment.mirror();
+    move_note(&deployment.client(), "a.md", json!({ "to": "z.md" })).await.ok();
+    mirror.commit(&by("host"), &Put::note("d.md", "d\n")).await.unwrap();
+    lose(&deployment, &mirror, 2).await;
+    let client = deployment.client();
+    let told = Agent::new(&client, ERAS[0]).answer("note_history", json!({ "path": "z.md" })).await;
+    let versions: Vec<_> =
+        told["versions"].as_array().unwrap().iter().map(|one| (&one["generation"], &one["path"])).collect();
+    assert_eq!(versions, [(&json!(3), &json!(null)), (&json!(1), &json!("a.md"))], "{told}");
+}
+
+#[tokio::test]
+async fn links_follow_moves_that_are_older_than_a_lost_generation() {
+    let vault = VaultBuilder::new().note("a.md", "the moved text\n").note("x.md", "[[a]]\n");
+    let (deployment, state) = (Deployment::empty(), tempfile::tempdir().unwrap());
+    let mirror = deployment.mirror();
+    publish(vault.root(), &mirror, state.path()).await;
+    vault.remove("a.md");
+    vault.write("z.md", b"the moved text\n");
+    publish(vault.root(), &mirror, state.path()).await;
+    for n in 0..2 {
+        mirror.commit(&by("host"), &Put::note("d.md", &format!("{n}\n"))).await.unwrap();
+    }
+    lose(&deployment, &mirror, 3).await;
+    let app = deployment.app();
+    let call = Call::new(&relink_moved::ENTRY, json!({ "after": 1 }), Caller::trusted("host"), Timestamp::now);
+    let told = dispatch(&app.atlas, call).await.unwrap().value;
+    assert_eq!((&told["moved"], &told["links"]), (&json!(1), &json!(1)), "{told}");
 }

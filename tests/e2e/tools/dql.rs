@@ -280,6 +280,14 @@ async fn a_column_that_is_empty_in_all_rows_is_told_with_the_property_that_may_b
     assert_eq!(warnings("LIST ratign FROM #book", "dql").await, mistyped);
     assert_eq!(warnings("views: [{order: [file.name, ratign]}]", "base").await, mistyped);
     assert_eq!(warnings("TABLE WITHOUT ID zzz, pages FROM #book", "dql").await, json!(["zzz is empty in all rows"]));
+    // Another case is another name; a property that other notes have, and a name that the query gives, are no mistakes.
+    let in_case = json!(["Rating is empty in all rows: there is a property rating"]);
+    assert_eq!(warnings("TABLE Rating FROM #book", "dql").await, in_case);
+    assert_eq!(warnings("TABLE rating, this, file FROM -#book WHERE !rating", "dql").await, Value::Null);
+    assert_eq!(warnings("TABLE a FROM #book FLATTEN null AS a", "dql").await, Value::Null);
+    assert_eq!(warnings("TABLE b FROM #book GROUP BY null AS b", "dql").await, Value::Null);
+    let of_group = json!(["rating is empty in all rows: after GROUP BY write rows.rating"]);
+    assert_eq!(warnings("TABLE rating FROM #book GROUP BY file.folder", "dql").await, of_group);
     // Neither no rows nor a value in one row is a mistake.
     assert_eq!(warnings("TABLE ratign FROM #nothing", "dql").await, Value::Null);
     assert_eq!(warnings("TABLE rating", "dql").await, Value::Null);

@@ -126,7 +126,9 @@ async fn pages_of_notes_by_meaning_are_one_list() {
 
 #[tokio::test]
 async fn passages_are_found_with_their_texts() {
-    let world = world().await;
+    let notes = [&NOTES[..], &[("Empty/Note.md", "")]].concat();
+    let world = World::open(&notes).await;
+    models::add(mirror(&world), 1).await;
     let found = world.ok("search_semantic", json!({ "query": "mooring", "k": 2 })).await;
     let first = &found["items"][0];
     assert_eq!((&first["chunk_id"], &first["embedding_model"]), (&json!("Harbour.md:1"), &json!("words-1")), "{found}");
@@ -135,7 +137,9 @@ async fn passages_are_found_with_their_texts() {
     let some =
         world.ok("search_semantic", json!({ "query": "mooring", "min_score": 0.6, "return_content": false })).await;
     assert_eq!((paths(&some, "items"), some["items"][0].get("content")), (vec!["Harbour.md".to_owned()], None));
-    assert_eq!(world.ok("search_semantic", json!({ "query": "mooring", "root": "log" })).await["items"], json!([]));
+    let below = |root: &str| json!({ "query": "mooring", "root": root });
+    assert_eq!(world.ok("search_semantic", below("Empty")).await["items"], json!([]));
+    assert_eq!(world.refused("search_semantic", below("log")).await, "note_not_found");
     for (tool, field) in [("search_semantic", "items"), ("vault_graph_search", "results")] {
         let unknown = world.ok(tool, json!({ "query": "xyzzy" })).await;
         assert!(unknown[field] == json!([]) && unknown["notice"].as_str().unwrap().contains("no word"), "{unknown}");

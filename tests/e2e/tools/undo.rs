@@ -14,6 +14,7 @@ use crate::support::publish::publish;
 use crate::support::tokens::{bearer, send, token};
 use crate::support::tool_calls::{confirmed, guarded};
 
+mod bounds;
 mod model;
 mod whole;
 

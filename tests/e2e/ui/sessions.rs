@@ -22,6 +22,9 @@ async fn a_link_opens_the_page_once() {
     let client = on_host(&deployment);
     let link = link(&deployment).await;
     let stranger = Visitor::stranger(&client, LOCAL);
+    // A checker of links looks at it, and does not use it up.
+    let looked = stranger.send("HEAD", &link, &[], "").await;
+    assert_eq!((looked.leads(), looked.cookie()), ("/ui", None));
     let opened = stranger.get(&link).await;
     let set = opened.reply.header("set-cookie").unwrap();
     assert!(set.starts_with("atlas_page_3737=") && set.contains("Path=/ui; HttpOnly; SameSite=Strict"), "{set}");

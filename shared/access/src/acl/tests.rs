@@ -41,6 +41,31 @@ fn without_lists_all_is_open_but_what_is_closed() {
 }
 
 #[test]
+fn a_list_of_everything_hides_nothing_and_others_do_from_everybody() {
+    let rules = json!([{ "glob": "secret/**", "scopes": ["team:a"] }]);
+    for (config, is_open) in [
+        (json!({}), true),
+        (json!({ "readPaths": ["**"] }), true),
+        (json!({ "readPaths": ["Open/**", "**"], "strictReadDefault": true }), true),
+        (json!({ "strictReadDefault": true }), false),
+        (json!({ "readPaths": [] }), false),
+        (json!({ "readPaths": ["**/*"] }), false),
+        (json!({ "readPaths": ["*"] }), false),
+        (json!({ "readPaths": ["Open/**"] }), false),
+    ] {
+        let mut config = config;
+        config["rules"] = rules.clone();
+        let acl = acl(config.clone());
+        assert_eq!(acl.reader(&scopes("team:a")).is_none(), is_open, "{config}");
+        assert!(acl.reads_most(&scopes("team:a")), "{config}");
+        let within = scopes("team:a").within(&["Open".to_owned()]);
+        for part in [scopes("admin"), within] {
+            assert!(acl.reader(&part).is_some() && !acl.reads_most(&part), "{config} {part:?}");
+        }
+    }
+}
+
+#[test]
 fn lists_allow_what_they_have() {
     let acl = acl(
         json!({ "readPaths": ["Open/**", "In/**"], "writePaths": ["In/**", "Out/**"], "deletePaths": ["In/old/**"] }),
@@ -115,7 +140,7 @@ fn what_cannot_be_used_is_named() {
 }
 
 fn any_globs() -> impl Strategy<Value = Vec<String>> {
-    prop::collection::vec("[aB]{1,2}(/\\*\\*|/[aB]\\*|\\*\\*|\\*)?[aB.]", 0..4)
+    prop::collection::vec("[aB]{1,2}(/\\*\\*|/[aB]\\*|\\*\\*|\\*)?[aB.]|\\*\\*", 0..4)
 }
 
 proptest! {

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use atlas_expressions::pages::field_name;
 use atlas_segment::SectionName;
 use atlas_vault::fold;
 
@@ -120,41 +121,60 @@ pub async fn check_folder(context: &Context<'_>, view: View, root: &Root) -> Res
     Err(suggesting(error, like))
 }
 
-/// For each of `names` the most similar other property that a note in `view` has, if there is one.
+/// Those of `names` that no note in `view` has as a property, each with the most similar property that one has. Each is a property's name,
+/// or for Dataview the [name of a field](field_name) of it.
 ///
 /// # Errors
 /// When the index cannot be read.
-pub async fn similar_properties(
+pub async fn unknown_properties(
     context: &Context<'_>,
     view: View,
     names: &[String],
-) -> Result<Vec<Option<String>>, Error> {
-    let wanted: Vec<String> = names.iter().map(|name| fold::fold(name)).collect();
-    let mut best: Vec<Option<(f64, String)>> = vec![None; names.len()];
+) -> Result<Vec<(String, Option<String>)>, Error> {
+    let mut wanted: Vec<WantedProperty<'_>> =
+        names.iter().map(|name| WantedProperty { name, folded: fold::fold(name), best: None }).collect();
     let facts = Facts::fetch(context, view, &[SectionName::Properties]).await?;
     let mut compared = 0;
     for segment in facts.index().segments() {
         for column in facts.properties(segment)?.iter() {
             context.work.check()?;
-            if compared >= MAX_COMPARED {
-                break;
+            let key = column.key();
+            let field = field_name(key);
+            let is_named = |wanted: &WantedProperty<'_>| wanted.name == key || wanted.name == field;
+            let may_be_named = wanted.iter().any(is_named);
+            if compared >= MAX_COMPARED && !may_be_named {
+                continue;
             }
             if !column.iter().any(|(document, _)| facts.shows(segment, document)) {
                 continue;
             }
             compared += 1;
-            let key = fold::fold(column.key());
-            for (wanted, best) in wanted.iter().zip(&mut best) {
-                let likeness = strsim::jaro_winkler(&key, wanted);
-                let is_better =
-                    best.as_ref().is_none_or(|(least, other)| (likeness, other.as_str()) > (*least, column.key()));
-                if likeness >= LIKENESS && key != *wanted && is_better {
-                    *best = Some((likeness, column.key().to_owned()));
-                }
+            if may_be_named {
+                wanted.retain(|wanted| !is_named(wanted));
             }
+            let folded = fold::fold(key);
+            wanted.iter_mut().for_each(|wanted| wanted.compare(key, &folded));
         }
     }
-    Ok(best.into_iter().map(|best| best.map(|(_, key)| key)).collect())
+    Ok(wanted.into_iter().map(|wanted| (wanted.name.to_owned(), wanted.best.map(|(_, key)| key))).collect())
+}
+
+/// A property that is looked for.
+struct WantedProperty<'a> {
+    name: &'a str,
+    folded: String,
+    /// The most similar one so far, and how similar it is: 1 if only its case differs.
+    best: Option<(f64, String)>,
+}
+
+impl WantedProperty<'_> {
+    fn compare(&mut self, key: &str, folded: &str) {
+        let likeness = strsim::jaro_winkler(folded, &self.folded);
+        let is_better = self.best.as_ref().is_none_or(|(least, other)| (likeness, key) > (*least, other.as_str()));
+        if likeness >= LIKENESS && is_better {
+            self.best = Some((likeness, key.to_owned()));
+        }
+    }
 }
 
 /// The last name of a path.

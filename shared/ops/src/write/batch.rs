@@ -1,6 +1,6 @@
 //! Many documents in one commit: the new content of each path on one state, and the segments that contain it.
 
-pub(crate) mod bookmarks;
+pub mod bookmarks;
 mod embedded;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -135,7 +135,7 @@ pub struct Batch<'a> {
     /// By new path: the old path of a moved document.
     moved: BTreeMap<VaultPath, String>,
     /// The moves that a person's bookmarks follow.
-    followed: bookmarks::Ways,
+    followed: bookmarks::Followed,
     changes: Vec<DocumentChange>,
     needs_confirmation: bool,
 }
@@ -320,14 +320,20 @@ impl<'a> Batch<'a> {
 
     /// Like [`derived`](Self::derived), with a segment that was built before and may be the only one.
     pub async fn derived_with(mut self, early: Option<&(Hash, NewSegment)>) -> Result<Derived, Error> {
-        self.put_bookmarks().await?;
         // First, since a confirmation is used up.
         if let Some((_, clash)) = self.taken().await?.pop_first() {
             return Err(clash);
         }
-        let Self { context, head, mut derived, new, created, left, mut moved, changes, needs_confirmation, .. } = self;
-        let plan = || planned(&new, &left, &mut moved);
-        let judged = destruction::confirmed(&context, head, &changes, &created, needs_confirmation, plan).await?;
+        let bookmarks = self.new_bookmarks().await?;
+        let mut moved = std::mem::take(&mut self.moved);
+        let (changes, created) = (std::mem::take(&mut self.changes), std::mem::take(&mut self.created));
+        let (plan, is_required) = (|| planned(&self.new, &self.left, &mut moved), self.needs_confirmation);
+        let judged = destruction::confirmed(&self.context, self.head, &changes, &created, is_required, plan).await?;
+        // No part of the plan: they are a setting of the whole vault, and only follow what a person agrees to.
+        if let Some((new, was)) = bookmarks {
+            self.put_counted(new, Some(&was));
+        }
+        let Self { context, head, mut derived, new, .. } = self;
         (derived.origins, derived.confirmed) = (judged.origins, judged.is_confirmed);
         derived.segments = match early.and_then(|early| made_early(early, &new)) {
             Some(segment) => vec![segment],

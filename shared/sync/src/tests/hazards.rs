@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use atlas_testkit::notes::Put;
 use atlas_testkit::{Fault, FaultStore, Op, VaultBuilder};
+use jiff::Timestamp;
 use object_store::memory::InMemory;
 
 use super::{Host, after, agent_deletes, agent_puts, all_files, at, done, files, many, pulled, skipped};
@@ -182,7 +183,7 @@ async fn a_full_disk_of_the_state_stops_a_sync_before_it_changes_anything() {
 #[test]
 fn two_syncs_of_one_folder_do_not_take_each_other_s_files() {
     let vault = VaultBuilder::new();
-    let target = || Target::of(&Folder::open(vault.root()).unwrap()).unwrap();
+    let target = || Target::of(&Folder::open(vault.root()).unwrap(), Timestamp::now()).unwrap();
     let (one, other) = (target(), target());
     let begun = one.begin().unwrap().append(b"one's").unwrap();
     let half = other.begin().unwrap().append(b"half of the oth").unwrap();
@@ -194,7 +195,7 @@ fn two_syncs_of_one_folder_do_not_take_each_other_s_files() {
 #[test]
 fn a_file_that_is_written_to_after_it_was_looked_at_is_kept() {
     let vault = VaultBuilder::new().note("a.md", "a");
-    let target = Target::of(&Folder::open(vault.root()).unwrap()).unwrap();
+    let target = Target::of(&Folder::open(vault.root()).unwrap(), Timestamp::now()).unwrap();
     // Like an editor that has it open.
     let mut open = File::options().append(true).open(vault.path("a.md")).unwrap();
     let aside = target.set_aside("a.md", *atlas_mirror::Hash::of(b"a").as_bytes()).unwrap();
@@ -206,7 +207,7 @@ fn a_file_that_is_written_to_after_it_was_looked_at_is_kept() {
 #[test]
 fn what_is_kept_in_the_trash_is_the_expected_version_and_kept_once() {
     let vault = VaultBuilder::new().note("a.md", "saved since").note("b.md", "b").note(".trash/b.md", "b");
-    let target = Target::of(&Folder::open(vault.root()).unwrap()).unwrap();
+    let target = Target::of(&Folder::open(vault.root()).unwrap(), Timestamp::now()).unwrap();
     let remove = |path, text: &[u8]| target.trash(path, *atlas_mirror::Hash::of(text).as_bytes());
     assert_eq!(remove("a.md", b"a"), Err(Reason::Changed));
     assert_eq!(remove("gone/c.md", b"c"), Err(Reason::Changed));

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use atlas_testkit::VaultBuilder;
 use atlas_testkit::notes::Put;
@@ -18,6 +18,8 @@ async fn agree(host: &Host) {
     let summary = host.sync().await.unwrap();
     assert_eq!((done(&summary), pulled(&summary), summary.waiting), ((0, 0, 0), (0, 0, 0), 0), "{summary:?}");
     assert_eq!(host.mirrored().await, files(host.vault.root()));
+    // After an hour no replaced file is kept any more.
+    host.sync_as(|options| options.began += Duration::from_secs(3700)).await.unwrap();
     assert!(!host.vault.path(".atlas-mirror").exists());
 }
 

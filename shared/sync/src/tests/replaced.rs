@@ -13,31 +13,31 @@ use crate::report::Reason;
 use crate::{Phase, Summary};
 
 /// A file that is open, as in a program that appends to it or writes it anew piece by piece.
-fn open(host: &Host, path: &str) -> File {
+pub(super) fn open(host: &Host, path: &str) -> File {
     File::options().append(true).open(host.vault.path(path)).unwrap()
 }
 
 /// What is kept of replaced files.
-fn kept(host: &Host) -> Files {
+pub(super) fn kept(host: &Host) -> Files {
     all_files(host.vault.root()).into_iter().filter(|(path, _)| path.starts_with(".atlas-mirror/")).collect()
 }
 
 /// The copy that a sync has told of.
-fn copy_of(summary: &Summary, path: &str) -> String {
+pub(super) fn copy_of(summary: &Summary, path: &str) -> String {
     let told = summary.skipped.iter().find(|told| told.path == path).expect("a copy");
     let Reason::Late(copy) = &told.reason else { panic!("{told:?}") };
     copy.clone()
 }
 
 /// Syncs at once until both sides are equal.
-async fn settles(host: &Host) {
+pub(super) async fn settles(host: &Host) {
     host.sync_at_once().await.unwrap();
     let summary = host.sync_at_once().await.unwrap();
     assert_eq!((done(&summary), pulled(&summary), summary.skipped.len()), ((0, 0, 0), (0, 0, 0), 0), "{summary:?}");
     assert_eq!(host.mirrored().await, files(host.vault.root()));
 }
 
-async fn sync_after(host: &Host, time: Duration) -> Summary {
+pub(super) async fn sync_after(host: &Host, time: Duration) -> Summary {
     host.sync_as(|options| options.began = Timestamp::now() + time).await.unwrap()
 }
 
@@ -91,6 +91,9 @@ async fn what_is_written_to_a_removed_file_comes_back_to_its_path() {
     agent_deletes(&host, "a/b.md").await;
     assert_eq!(pulled(&host.sync_at_once().await.unwrap()), (0, 0, 1));
     logger.write_all(b"two\n").unwrap();
+    let summary = host.sync_at_once().await.unwrap();
+    assert_eq!(skipped(&summary).len(), 1, "{summary:?}");
+    assert!(skipped(&summary)[0].starts_with("a/b.md: a program wrote into it after a sync had removed it"));
     settles(&host).await;
     assert_eq!(host.text("a/b.md").await.unwrap(), "one\ntwo\n");
     assert!(!host.vault.path(".atlas-mirror").exists());

@@ -13,7 +13,9 @@ use crate::notes::{Put, by, contents};
 pub(super) async fn run(place: &impl Fn() -> StorePrefix) {
     a_damaged_manifest_is_named(Site::new(place())).await;
     a_damaged_older_manifest_counts_as_a_missing_one(Site::new(place())).await;
-    a_purge_erases_also_beside_a_damaged_manifest(Site::new(place())).await;
+    for is_missing in [false, true] {
+        a_purge_erases_also_beside_a_lost_manifest(Site::new(place()), is_missing).await;
+    }
     a_purge_is_known_to_who_asks_for_a_generation(Site::new(place())).await;
     a_damaged_segment_is_named(Site::new(place())).await;
     a_lost_segment_is_named(Site::new(place())).await;
@@ -74,17 +76,20 @@ async fn a_damaged_older_manifest_counts_as_a_missing_one(site: Site) {
     assert_eq!(notes_of(&site.instance()).await.unwrap()["a.md"], "8");
 }
 
-async fn a_purge_erases_also_beside_a_damaged_manifest(site: Site) {
+async fn a_purge_erases_also_beside_a_lost_manifest(site: Site, is_missing: bool) {
     let writer = site.instance();
     for text in ["halyard-42", "halyard-43", "elsewhere", "still elsewhere"] {
         commit(&writer, Put::note("a.md", text)).await;
         commit(&writer, Put::note("b.md", text)).await;
     }
-    flip(&site, 3).await;
+    match is_missing {
+        true => site.remove(&site.keys().manifest(3)).await,
+        false => flip(&site, 3).await,
+    }
     let purge = Purge { path: "a.md".parse().unwrap(), keeps_newest: true };
     let purged = site.instance().purge(&by("owner"), &[purge]).await.unwrap();
-    assert_eq!((purged.generation, purged.generations), (9, 8));
-    // The objects of the damaged generation alone are young, if there are any: they may be of a write in progress.
+    assert_eq!((purged.generation, purged.generations), (9, 8 - u64::from(is_missing)));
+    // The objects of the lost generation alone are young, if there are any: they may be of a write in progress.
     let needed = needed(&site).await;
     let left = listed(&site).await.into_iter().filter(|key| !needed.contains(key)).count();
     assert_eq!(left > 0, purged.unfinished.is_some(), "{left} left: {purged:?}");

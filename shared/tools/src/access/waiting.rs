@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use atlas_access::acl::is_closed_path;
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::Context;
 use atlas_ops::pipeline::approvals::{self, FileVersion, PlannedFile, Record, Request, Status};
@@ -74,8 +75,14 @@ pub(super) async fn seen(
             && path.is_none_or(|path| listed_path(file) == path)
     };
     let mut listed: Vec<&PlannedFile> = request.files.iter().filter(is_listed).collect();
-    let compared: BTreeSet<&str> =
-        listed.iter().map(|file| file.from.as_deref().unwrap_or(&file.path)).filter(|_| lines.is_some()).collect();
+    // Settings may tell of notes that the access list holds back from everybody.
+    let is_told = |path: &&str| newest.is_whole() || !is_closed_path(path) || path.starts_with(TRASH);
+    let compared: BTreeSet<&str> = listed
+        .iter()
+        .map(|file| file.from.as_deref().unwrap_or(&file.path))
+        .filter(|_| lines.is_some())
+        .filter(is_told)
+        .collect();
     let read = AtomicU64::new(0);
     let wants = |record: &atlas_segment::Record| {
         record.blob.is_none()
@@ -166,6 +173,11 @@ pub(super) async fn waiting(context: &Context<'_>, id: &str) -> Result<Record, E
     if may_see(context, &record.request) {
         return Ok(record);
     }
-    let message = "you may not read every note that this call reads or would change: let somebody who may decide";
+    let message = match record.request.acts_on_whole_vault() {
+        true => {
+            "this call acts on the whole vault, of which you may read a part: let somebody who may read all of it decide"
+        }
+        false => "you may not read every note that this call reads or would change: let somebody who may decide",
+    };
     Err(Error::new(Code::Forbidden, Reason::AclDenied, message).with("id", id))
 }

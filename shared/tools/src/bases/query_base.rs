@@ -169,7 +169,7 @@ struct Rows {
     room: usize,
     output: Output,
     /// The properties that no row has.
-    empty: Vec<String>,
+    empty: empty_columns::EmptyColumns,
 }
 
 /// A base, and where it stands.

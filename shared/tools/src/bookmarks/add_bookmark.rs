@@ -15,7 +15,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Bookmark, FILE, Kind, check_change, read};
+use super::changeable::{self, check_change};
+use super::{Bookmark, FILE, Kind, read};
 
 /// Adds a bookmark.
 pub struct AddBookmark;
@@ -73,17 +74,21 @@ impl Operation for AddBookmark {
 
     fn accesses(arguments: &Self::Arguments) -> Result<Vec<PathAccess>, Error> {
         Ok(match Target::of(arguments)? {
-            Target::File { path, .. } | Target::Folder(path) => vec![(Access::Write, path)],
-            Target::Root | Target::Text { .. } => Vec::new(),
+            Target::File { path, .. } => vec![(Access::Write, path)],
+            // For a folder what is in it counts, which is found later.
+            Target::Folder(_) | Target::Root | Target::Text { .. } => Vec::new(),
         })
     }
 
     async fn run(context: &Context<'_>, arguments: Arguments) -> Result<Answer<Output>, Error> {
         let target = Target::of(&arguments)?;
-        check_change(context, Access::Write, target.path())?;
         let is_there = |view: View| {
             let target = &target;
-            async move { target.check(&Index::fetch(view, Want::default()).await?) }
+            async move {
+                let index = Index::fetch(view, Want::default()).await?;
+                check_change(context, &index, Access::Write, &target.changed())?;
+                target.check(&index)
+            }
         };
         context.read(is_there).await?;
         let Arguments { kind, title, group, .. } = arguments;
@@ -157,11 +162,12 @@ impl Target {
         })
     }
 
-    /// The path of the file or folder.
-    const fn path(&self) -> Option<&VaultPath> {
+    /// The target, for the check of its access.
+    const fn changed(&self) -> changeable::Target<'_> {
         match self {
-            Self::File { path, .. } | Self::Folder(path) => Some(path),
-            Self::Root | Self::Text { .. } => None,
+            Self::File { path, .. } => changeable::Target::File(path),
+            Self::Folder(path) => changeable::Target::Folder(path),
+            Self::Root | Self::Text { .. } => changeable::Target::Other,
         }
     }
 

@@ -3,6 +3,7 @@
 use atlas_ops::arguments::{Given, Text};
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::read::index::{Index, Want};
 use atlas_ops::read::paging::{Limit, Page, Paging};
 use atlas_ops::read::settings::text;
 use atlas_ops::read::view::View;
@@ -76,7 +77,8 @@ impl Operation for ListBookmarks {
                     None => Vec::new(),
                 };
                 all.retain(|bookmark| is_in(bookmark, group));
-                let sight = Sight::of(context, view).await?;
+                let index = if view.is_whole() { None } else { Some(Index::fetch(view, Want::default()).await?) };
+                let sight = Sight::of(context, index.as_ref());
                 let mut shown = Vec::with_capacity(all.len());
                 for bookmark in all {
                     if sight.shows(&bookmark)? {

@@ -4,6 +4,7 @@ use atlas_access::Access;
 use atlas_ops::arguments::Text;
 use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context, Info, Operation, Scope};
+use atlas_ops::read::index::{Index, Want};
 use atlas_ops::read::settings::{text, unusable};
 use atlas_ops::read::view::View;
 use atlas_ops::write::editing;
@@ -11,7 +12,8 @@ use atlas_vault::VaultPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Bookmark, FILE, Sight, check_change, read};
+use super::changeable::{Target, check_change};
+use super::{Bookmark, FILE, Kind, Sight, read};
 
 /// Removes a bookmark.
 pub struct RemoveBookmark;
@@ -61,10 +63,11 @@ impl Operation for RemoveBookmark {
         }
         let look = |view: View| async move {
             let is_there = text(&view, FILE).await?.is_some();
-            Ok(if is_there { Some(Sight::of(context, view).await?) } else { None })
+            Ok(if is_there { Some(Index::fetch(view, Want::default()).await?) } else { None })
         };
-        let Answer { value: sight, generation } = context.read(look).await?;
-        let Some(sight) = sight else { return Ok(Answer { value: Output { id, removed: false }, generation }) };
+        let Answer { value: index, generation } = context.read(look).await?;
+        let Some(index) = index else { return Ok(Answer { value: Output { id, removed: false }, generation }) };
+        let sight = Sight::of(context, Some(&index));
         let file = VaultPath::parse(FILE).map_err(|error| unusable(FILE, &error.to_string()))?;
         let remove = |before: Option<&str>| {
             let before = before.unwrap_or_default();
@@ -77,7 +80,7 @@ impl Operation for RemoveBookmark {
             if !sight.shows(bookmark)? {
                 return Ok((before.to_owned(), false));
             }
-            check_removal(context, bookmark)?;
+            check_removal(context, &index, bookmark)?;
             let place = *place;
             Ok((document.without(place), true))
         };
@@ -87,8 +90,13 @@ impl Operation for RemoveBookmark {
 }
 
 /// Fails if the caller may not remove this bookmark, which takes the right to change and to delete.
-fn check_removal(context: &Context<'_>, bookmark: &Bookmark) -> Result<(), Error> {
+fn check_removal(context: &Context<'_>, index: &Index, bookmark: &Bookmark) -> Result<(), Error> {
     let path = bookmark.path.as_deref().and_then(|path| VaultPath::parse(path).ok());
-    check_change(context, Access::Write, path.as_ref())?;
-    check_change(context, Access::Delete, path.as_ref())
+    let target = match &path {
+        Some(path) if bookmark.kind == Kind::Folder => Target::Folder(path),
+        Some(path) => Target::File(path),
+        None => Target::Other,
+    };
+    check_change(context, index, Access::Write, &target)?;
+    check_change(context, index, Access::Delete, &target)
 }

@@ -31,7 +31,7 @@ pub struct ContextCurrent;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// Further notes to include, by vault-relative path, such as `vault/explainers/git-branching.md`; missing ones are left out.
+    /// Paths of further notes, such as `vault/explainers/git-branching.md`; missing ones are left out.
     #[serde(default)]
     #[schemars(length(max = 50))]
     include: Vec<String>,

@@ -9,7 +9,7 @@ use atlas_ops::error::{Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::notes;
 use atlas_ops::write::creating::{self, Creation};
-use atlas_ops::write::editing;
+use atlas_ops::write::{editing, writable};
 use atlas_vault::VaultPath;
 use atlas_vault::edit::{self, Edit};
 use jiff::Timestamp;
@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::queue::{self, Capture, CaptureId, CaptureStatus, Committed};
+use crate::history::gone;
 
 /// Makes a note of a capture, once.
 pub struct CommitCapture;
@@ -52,6 +53,9 @@ pub struct Output {
     content_hash: String,
     /// Whether the capture was taken out of the queue.
     removed_from_queue: bool,
+    /// Where the note is now, if it is no longer at its path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gone: Option<String>,
 }
 
 /// The stored commit: the call, and whether it takes the capture out of the queue.
@@ -112,7 +116,7 @@ impl Operation for CommitCapture {
     }
 }
 
-/// Like [`answer`], for a note that was made before, if it is still there.
+/// Like [`answer`], for a note that was made before, which may no longer be where it was.
 async fn answer_again(
     context: &Context<'_>,
     id: &CaptureId,
@@ -120,16 +124,36 @@ async fn answer_again(
     call: Hash,
     generation: Option<u64>,
 ) -> Result<Answer<Output>, Error> {
-    let path = &done.path;
-    let is_readable = context.check(Access::Read, path).is_ok();
-    let head = context.vault.mirror.head().await?;
-    if !is_readable || notes::find(&head, path.as_str(), |_| false).await?.is_some() {
-        return answer(id, done, call, generation);
+    let gone = gone(context, &done).await?;
+    if let Some(gone) = gone.as_ref().filter(|_| done.call != call) {
+        let message = format!("a note was made of this capture already: {gone}");
+        return Err(Error::not_found(Reason::NoteNotFound, message).with("path", done.path.as_str()));
     }
-    let message = format!(
-        "the note that was made of this capture is no longer at {path}: bring it back with restore_note (without a generation from the trash, or with one that note_history lists), or look with search where it was moved"
-    );
-    Err(Error::not_found(Reason::NoteNotFound, message).with("path", path.as_str()))
+    let Answer { value, generation } = answer(id, done, call, generation)?;
+    Ok(Answer { value: Output { gone, ..value }, generation })
+}
+
+/// Where the note is, if it is no longer at its path.
+async fn gone(context: &Context<'_>, done: &Committed) -> Result<Option<String>, Error> {
+    let path = &done.path;
+    let head = context.vault.mirror.head().await?;
+    if context.check(Access::Read, path).is_err() || notes::find(&head, path.as_str(), |_| false).await?.is_some() {
+        return Ok(None);
+    }
+    let place = if let Some(to) = gone::moved_to(context, &head, path).await? {
+        format!("it was moved to {to}")
+    } else if is_in_trash(&head, done).await? {
+        "it is in the trash: restore_note brings it back".to_owned()
+    } else {
+        "look for it with search, or for what became of it with note_history".to_owned()
+    };
+    Ok(Some(format!("the note is no longer at {path}: {place}")))
+}
+
+/// Whether the trash has it where restore_note looks for it.
+async fn is_in_trash(head: &Snapshot, done: &Committed) -> Result<bool, Error> {
+    let found = notes::find(head, writable::trash(&done.path)?.as_str(), |_| false).await?;
+    Ok(found.is_some_and(|found| found.record.sha256 == *done.sha256.as_bytes()))
 }
 
 /// The answer to the call that made the note; for any other the error.
@@ -143,6 +167,7 @@ fn answer(id: &CaptureId, done: Committed, call: Hash, generation: Option<u64>) 
         committed_at: done.at,
         content_hash: done.sha256.to_string(),
         removed_from_queue: done.deletes,
+        gone: None,
     };
     Ok(Answer { value, generation })
 }

@@ -89,6 +89,11 @@ pub(crate) struct Changed {
 }
 
 impl Changed {
+    /// For a caller who sees everything, where no paths are looked up.
+    pub(crate) const fn only_counted(manifest: &Manifest) -> Self {
+        Self { paths: Vec::new(), uncounted: manifest.changes.sum(), counts: counted(manifest), is_whole: true }
+    }
+
     /// Whether the caller sees nothing of the commit.
     pub(crate) fn is_hidden(&self) -> bool {
         self.paths.is_empty() && self.uncounted == 0
@@ -111,8 +116,7 @@ pub(crate) async fn changed(
     let count = after.manifest().changes.sum();
     // A first publication is as large as the vault.
     if sees_all && count > most {
-        let counts = counted(after.manifest());
-        return Ok(Changed { paths: Vec::new(), uncounted: count, counts, is_whole: true });
+        return Ok(Changed::only_counted(after.manifest()));
     }
     context.work.check()?;
     let all: BTreeSet<String> = context.vault.mirror.changed_between(before, after).await?;
@@ -174,6 +178,15 @@ impl Commit {
     pub(crate) fn is_of(&self, session: &str) -> bool {
         self.session.as_deref() == Some(session)
     }
+}
+
+/// The error for a commit without the generation before it, for a caller who sees everything: others are not told whether it changed what they see.
+pub(crate) fn uncompared(generation: u64) -> Error {
+    let message = format!(
+        "the generation before {generation} is lost or no longer kept, so nobody knows what {generation} changed: \
+         note_history lists the versions of single notes, and restore_note restores one"
+    );
+    Error::not_found(Reason::GenerationNotFound, message).with("generation", generation)
 }
 
 /// The error for a commit that is not kept, or of which the caller may see nothing.

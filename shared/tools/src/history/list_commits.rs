@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::history;
-use crate::history::commit::{self, Commit};
+use crate::history::commit::{self, Changed, Commit};
 
 /// Lists the commits of the vault, newest first.
 pub struct ListCommits;
@@ -93,7 +93,7 @@ impl Operation for ListCommits {
             let is_last = page.len() <= PAGE;
             for (place, after) in page.iter().take(PAGE).enumerate() {
                 next = after.generation().saturating_sub(1);
-                // Where the one before is lost, nobody knows what the commit changed.
+                // Where the one before is lost, nobody knows which files the commit changed.
                 let before = page.get(place + 1).filter(|before| before.generation() == next);
                 if wanted.takes(after.manifest())
                     && let Some(commit) = wanted.seen(context, before, after, sees_all).await?
@@ -151,9 +151,10 @@ impl<'a> Wanted<'a> {
         after: &Snapshot,
         sees_all: bool,
     ) -> Result<Option<Commit>, Error> {
-        // Of the oldest that is kept it is not known what it changed, unless it is the first.
+        // Where the generation before is not kept or lost, only the counts are known. Whoever sees a part may not learn them.
         if before.is_none() && after.generation() > 1 {
-            return Ok(None);
+            let is_shown = sees_all && self.path.is_none();
+            return Ok(is_shown.then(|| Commit::of(after.manifest(), &Changed::only_counted(after.manifest()))));
         }
         let most = if self.path.is_some() { u64::MAX } else { MAX_LOOKED_UP };
         let changed = commit::changed(context, before.map(AsRef::as_ref), after, sees_all, most).await?;

@@ -5,28 +5,17 @@ use std::sync::Arc;
 use atlas_access::Access;
 use atlas_mirror::Snapshot;
 use atlas_ops::arguments::{Bounded, Given, ReadPath};
-use atlas_ops::error::{Error, Reason};
+use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::{Answer, Context, Info, Operation, PathAccess, Scope};
 use atlas_ops::read::nearest::ShortPaths;
 use atlas_ops::read::notes::{self, Found};
-use atlas_segment::Kind;
 use atlas_vault::VaultPath;
-use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::history::commit;
-use crate::history::renames;
-
-/// Most changes of a commit in which an earlier path is looked for.
-const MAX_CHANGES: u64 = 500;
-/// Most generations that are looked at for the one that removed a note.
-const MAX_SEARCHED: u64 = 200;
-/// Generations that are looked into at once.
-const PARALLEL: usize = 16;
-/// The number of generations that are fetched at once.
-const PAGE: usize = 50;
+use crate::history::gone::{MAX_CHANGES, Removal, note, removed};
+use crate::history::{commit, renames};
 
 /// Lists the versions of a note, newest first.
 pub struct NoteHistory;
@@ -117,7 +106,7 @@ impl Operation for NoteHistory {
         let is_whole = newest.value.is_whole();
         let mut snapshot = match *arguments.before {
             None => newest.value.snapshot().clone(),
-            Some(before) => notes::at(context, before.saturating_sub(1)).await?,
+            Some(before) => at_or_before(context, newest.value.generation(), before.saturating_sub(1)).await?,
         };
         let mut versions = Vec::new();
         let (mut before, mut deleted_at_generation) = (None, None);
@@ -128,8 +117,10 @@ impl Operation for NoteHistory {
                 if !is_first || ShortPaths::of(newest.value.clone()).await?.meant(context, &path, false).is_ok() {
                     break;
                 }
-                let Some((generation, last)) = removed(context, snapshot.generation(), &path).await? else { break };
-                (deleted_at_generation, snapshot) = (Some(generation), last);
+                let Some(Removal { after, before }) = removed(context, snapshot.generation(), &path).await? else {
+                    break;
+                };
+                (deleted_at_generation, snapshot) = (Some(after.generation()), before);
                 continue;
             };
             // The generation that wrote a version identifies its author; history may be shorter, though the note
@@ -149,14 +140,13 @@ impl Operation for NoteHistory {
                 message: told.message.map(str::to_owned),
                 session: told.session.map(str::to_owned),
             });
-            let Some(writer) = writer else { break };
             let older = match found.replaces {
                 0 => {
-                    let Some((earlier, older)) = moved_from(context, &writer, &path).await? else { break };
+                    let Some((earlier, older)) = moved_from(context, &found, writer, &path).await? else { break };
                     path = earlier;
                     Some(older)
                 }
-                _ => notes::with_replaced(context, &found).await?,
+                _ => with_earlier(context, &found).await?,
             };
             if versions.len() == limit {
                 before = Some(found.generation);
@@ -175,56 +165,63 @@ impl Operation for NoteHistory {
     }
 }
 
-/// The note at `path`.
-async fn note(snapshot: &Snapshot, path: &str) -> Result<Option<Found>, Error> {
-    let found = notes::find(snapshot, path, |_| false).await?;
-    Ok(found.filter(|found| matches!(found.record.kind, Kind::Note | Kind::Text)))
-}
-
-/// The generation up to `newest` that removed the note at `path`, and the vault before it; [`None`] if there was none, or too long ago.
-async fn removed(context: &Context<'_>, newest: u64, path: &str) -> Result<Option<(u64, Arc<Snapshot>)>, Error> {
-    let (mut next, oldest) = (newest, newest.saturating_sub(MAX_SEARCHED));
-    while next > oldest {
-        // One more, since what a commit removed shows in the generation before it.
-        let page = context.vault.mirror.history(next, PAGE + 1).await?;
-        context.work.check()?;
-        let mut looks = Vec::new();
-        for (after, before) in page.iter().zip(page.iter().skip(1)) {
-            if after.manifest().changes.removed > 0 {
-                let (generation, before) = (after.generation(), before.clone());
-                looks.push(async move { Ok::<_, Error>(note(&before, path).await?.map(|_| (generation, before))) });
+/// The vault at `generation`, or where that is lost at the one before it.
+async fn at_or_before(context: &Context<'_>, newest: u64, generation: u64) -> Result<Arc<Snapshot>, Error> {
+    match notes::at(context, generation).await {
+        Err(error) if generation <= newest && is_lost(&error) => {
+            match before(context, generation.saturating_add(1)).await? {
+                Some(before) => Ok(before),
+                None => Err(error),
             }
         }
-        let mut looked = stream::iter(looks).buffered(PARALLEL);
-        while let Some(found) = looked.try_next().await? {
-            if found.is_some() {
-                return Ok(found);
-            }
-        }
-        if page.len() <= PAGE {
-            break;
-        }
-        next = next.saturating_sub(PAGE as u64);
+        found => found,
     }
-    Ok(None)
 }
 
-/// The path from which the commit `after` moved the note at `path`, with the generation before; [`None`] if it made
-/// the note, or if the caller may not read the earlier path.
+fn is_lost(error: &Error) -> bool {
+    error.code == Code::Internal || error.is(Reason::GenerationNotFound)
+}
+
+/// The newest readable generation before this one.
+async fn before(context: &Context<'_>, generation: u64) -> Result<Option<Arc<Snapshot>>, Error> {
+    Ok(context.vault.mirror.history_over_gaps(generation.saturating_sub(1), 1).await?.pop())
+}
+
+/// The vault with the version that `found` replaced; where that is lost, with the one before it.
+async fn with_earlier(context: &Context<'_>, found: &Found) -> Result<Option<Arc<Snapshot>>, Error> {
+    match notes::with_replaced(context, found).await? {
+        Some(replaced) => Ok(Some(replaced)),
+        None => before(context, found.generation).await,
+    }
+}
+
+/// The path from which a commit moved the note at `path`, with the generation before; [`None`] if it made the note, or if the caller may not read
+/// the earlier path. `writer` is that commit; where it is lost, the states beside it are compared.
 async fn moved_from(
     context: &Context<'_>,
-    after: &Snapshot,
+    found: &Found,
+    writer: Option<Arc<Snapshot>>,
     path: &str,
 ) -> Result<Option<(String, Arc<Snapshot>)>, Error> {
-    let changes = after.manifest().changes;
-    if changes.removed == 0 || changes.sum() > MAX_CHANGES {
+    let mirror = &context.vault.mirror;
+    let (after, earlier) = match writer {
+        Some(writer) => {
+            let changes = writer.manifest().changes;
+            if changes.removed == 0 || changes.sum() > MAX_CHANGES {
+                return Ok(None);
+            }
+            (Some(writer), mirror.at_if_readable(found.generation.saturating_sub(1)).await?)
+        }
+        None => {
+            (mirror.at_if_readable(found.generation.saturating_add(1)).await?, before(context, found.generation).await?)
+        }
+    };
+    let (Some(after), Some(earlier)) = (after, earlier) else { return Ok(None) };
+    let changed = commit::changed(context, Some(&earlier), &after, false, MAX_CHANGES).await?;
+    if changed.paths.len() as u64 > MAX_CHANGES {
         return Ok(None);
     }
-    let Some(before) = context.vault.mirror.at_if_readable(after.generation().saturating_sub(1)).await? else {
-        return Ok(None);
-    };
-    let changed = commit::changed(context, Some(&before), after, false, MAX_CHANGES).await?;
     let paths: Vec<&str> = changed.paths.iter().map(String::as_str).collect();
-    let from = renames::moved(&before, after, &paths).await?.from.get(path).map(|from| (*from).to_owned());
-    Ok(from.map(|from| (from, before)))
+    let from = renames::moved(&earlier, &after, &paths).await?.from.get(path).map(|from| (*from).to_owned());
+    Ok(from.map(|from| (from, earlier)))
 }

@@ -73,15 +73,19 @@ impl Operation for ReadCommit {
         let generation = arguments.generation;
         let newest = context.read(|view| async move { Ok(view) }).await?;
         let missing = || commit::missing(generation);
+        let is_whole = newest.value.is_whole();
         let mirror = &context.vault.mirror;
         let is_there = (1..=newest.value.generation()).contains(&generation);
         let after = if is_there { mirror.at_if_readable(generation).await? } else { None };
         let after = after.ok_or_else(missing)?;
         let before = match generation {
             1 => None,
-            _ => Some(mirror.at_if_readable(generation.saturating_sub(1)).await?.ok_or_else(missing)?),
+            _ => {
+                let none = || if is_whole { commit::uncompared(generation) } else { missing() };
+                Some(mirror.at_if_readable(generation.saturating_sub(1)).await?.ok_or_else(none)?)
+            }
         };
-        let changed = commit::changed(context, before.as_deref(), &after, newest.value.is_whole(), MAX_LISTED).await?;
+        let changed = commit::changed(context, before.as_deref(), &after, is_whole, MAX_LISTED).await?;
         if changed.is_hidden() {
             return Err(missing());
         }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use atlas_mirror::{Attempt, ChangeSet, Snapshot};
 use atlas_ops::error::{Code, Error, Reason};
 use atlas_ops::operation::Context;
+use atlas_ops::pipeline::response_limit::fitting;
 use atlas_ops::write::batch::Batch;
 use atlas_ops::write::commit;
 use atlas_ops::write::writable;
@@ -64,15 +65,24 @@ const MAX_PLANS: usize = 10;
 /// How many generations are fetched at once.
 const AT_ONCE: usize = 16;
 
+/// Most bytes of the restored files that a report names, and of the others: the manifest of a commit has to hold it.
+const MAX_NAMED: usize = 128 << 10;
+
 /// The result of an undo. A keyed commit stores it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct UndoReport {
     /// The generations of the commits that are undone, at least in part.
     pub(crate) commits: Vec<u64>,
-    /// The restored files, by path.
+    /// The first restored files, by path.
     pub(crate) undone: Vec<Undone>,
-    /// The files that are not restored, by path.
+    /// How many these are in all; 0 in reports of older versions, which name all.
+    #[serde(default)]
+    pub(crate) undone_count: usize,
+    /// The first files that are not restored, by path.
     pub(crate) left: Vec<Left>,
+    /// How many these are in all, likewise.
+    #[serde(default)]
+    pub(crate) left_count: usize,
     /// The oldest generation that was looked at, if commits before it may be meant too.
     #[serde(default)]
     pub(crate) looked_from: Option<u64>,
@@ -111,7 +121,7 @@ impl Undo<'_> {
             let versions = Versions::of(self.context, &history, head, &plans).await?;
             let (mut batch, undone, refused) = self.attempt(head, &changes, &plans, &versions).await?;
             if refused.is_empty() {
-                moves::follow_back(&mut batch, &units, &undone);
+                moves::follow_back(&mut batch, &history, &units, (&plans, &undone)).await?;
                 return Ok((batch, self.report(&history, &plans, &versions, undone).await?));
             }
             stays.extend(refused);
@@ -178,7 +188,7 @@ impl Undo<'_> {
         history: &History,
         plans: &Plans,
         versions: &Versions,
-        undone: Vec<Undone>,
+        mut undone: Vec<Undone>,
     ) -> Result<UndoReport, Error> {
         let commits: BTreeSet<u64> =
             plans.values().flat_map(|plan| plan.undone().map(|place| history.generation(place))).collect();
@@ -192,8 +202,12 @@ impl Undo<'_> {
             })?;
             Some(Left { path: path.as_str().to_owned(), reason })
         };
-        let left = plans.iter().filter_map(reason).collect();
-        Ok(UndoReport { commits: commits.into_iter().collect(), undone, left, looked_from: history.looked_from })
+        let mut left: Vec<Left> = plans.iter().filter_map(reason).collect();
+        let (undone_count, left_count) = (undone.len(), left.len());
+        undone.truncate(fitting(&undone, MAX_NAMED));
+        left.truncate(fitting(&left, MAX_NAMED));
+        let (commits, looked_from) = (commits.into_iter().collect(), history.looked_from);
+        Ok(UndoReport { commits, undone, undone_count, left, left_count, looked_from })
     }
 
     /// The generations before those that were looked at which are selected too, and wrote versions that are restored.

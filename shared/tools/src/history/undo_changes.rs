@@ -104,8 +104,8 @@ impl Operation for UndoChanges {
             let message = arguments.message.as_ref().map(Message::as_str);
             commit::commit(context, &Self::INFO, message, &undo).await?.kept()
         };
-        let UndoReport { commits, mut undone, mut left, looked_from } = kept;
-        let (undone_count, left_count) = (undone.len(), left.len());
+        let UndoReport { commits, mut undone, undone_count, mut left, left_count, looked_from } = kept;
+        let (undone_count, left_count) = (undone_count.max(undone.len()), left_count.max(left.len()));
         // What was done must be told, also where much was.
         let half = context.limits.max_response_bytes / 2;
         undone.truncate(fitting(&undone, half));

@@ -112,12 +112,14 @@ impl Moves {
         if count == 0 {
             return Ok(moves);
         }
-        let history = context.vault.mirror.history(generation, count + 1).await?;
+        let history = context.vault.mirror.history_over_gaps(generation, count + 1).await?;
         let mut ways: BTreeMap<VaultPath, VaultPath> = BTreeMap::new();
         for (later, earlier) in history.iter().zip(history.iter().skip(1)).rev() {
+            // What a commit moved is known only beside the generation before it.
+            let is_beside = earlier.generation() + 1 == later.generation() && earlier.generation() >= after;
             let manifest = later.manifest();
             let is_candidate =
-                manifest.operation == "sync" && manifest.changes.added > 0 && manifest.changes.removed > 0;
+                is_beside && manifest.operation == "sync" && manifest.changes.added > 0 && manifest.changes.removed > 0;
             if !is_candidate || manifest.changes.sum() > MAX_CHANGES {
                 continue;
             }

@@ -24,6 +24,10 @@ use serde_json::{Map, Value, json};
 
 use super::anchor::ShortAnchor;
 use crate::queries::in_note::{self, RanQuery};
+use page::page;
+pub(crate) use page::within;
+
+mod page;
 
 /// Returns the text and properties of the note at a path.
 pub struct ReadNote;
@@ -285,97 +289,8 @@ pub(crate) const fn has_text(record: &Record) -> bool {
     matches!(record.kind, Kind::Note | Kind::Text)
 }
 
-struct Page {
-    content: String,
-    next: Option<u64>,
-    lossy: bool,
-}
-
-/// The page from `offset`, of at most `limit` bytes, and about `json_bytes` as JSON; it ends between characters.
-fn page(text: &[u8], offset: u64, limit: usize, json_bytes: usize) -> Result<Page, Error> {
-    let beyond = || {
-        Error::bad_request(Reason::OffsetInvalid, format!("offset: the note has {} bytes", text.len()))
-            .with("bytes", text.len())
-    };
-    let rest = usize::try_from(offset).ok().and_then(|offset| text.get(offset..)).ok_or_else(beyond)?;
-    let limit = within(rest, limit, json_bytes);
-    let is_boundary = |at: usize| rest.get(at).is_none_or(|byte| byte & 0xc0 != 0x80);
-    let end = if rest.len() <= limit {
-        rest.len()
-    } else {
-        (limit.saturating_sub(3)..=limit).rev().find(|at| is_boundary(*at)).unwrap_or(limit)
-    };
-    let bytes = rest.get(..end.max(1).min(rest.len())).unwrap_or_default();
-    let content = String::from_utf8_lossy(bytes);
-    Ok(Page {
-        next: (bytes.len() < rest.len()).then_some(offset + bytes.len() as u64),
-        lossy: matches!(content, Cow::Owned(_)),
-        content: content.into_owned(),
-    })
-}
-
 /// Bytes of text, as JSON, that fit into an answer besides these properties.
 pub(crate) fn room(limits: &Limits, properties: Option<&Map<String, Value>>) -> usize {
     let around = AROUND_TEXT + properties.map_or(0, |properties| json!(properties).to_string().len());
     limits.max_response_bytes.saturating_sub(around)
-}
-
-/// The bytes of `text`, at most `limit`, that take at most `json_bytes` within JSON, and a few at least.
-pub(crate) fn within(text: &[u8], limit: usize, json_bytes: usize) -> usize {
-    let bytes = text.get(..limit).unwrap_or(text);
-    let mut json = 0;
-    for (index, byte) in bytes.iter().enumerate() {
-        json += match byte {
-            b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
-            0..0x20 => 6,
-            // Perhaps invalid, and shown as U+FFFD.
-            0x80.. => 3,
-            _ => 1,
-        };
-        if json > json_bytes {
-            return index.max(4);
-        }
-    }
-    limit
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use atlas_ops::pipeline::response_limit;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn the_pages_of_a_note_are_the_note(text in "\\PC{0,60}", limit in 4usize..20) {
-            let (mut whole, mut offset) = (String::new(), Some(0));
-            while let Some(at) = offset {
-                let page = page(text.as_bytes(), at, limit, usize::MAX).unwrap();
-                prop_assert!(page.content.len() <= limit && !page.lossy);
-                whole.push_str(&page.content);
-                offset = page.next;
-            }
-            prop_assert_eq!(whole, text);
-        }
-
-        #[test]
-        fn the_pages_of_any_bytes_end(bytes in prop::collection::vec(any::<u8>(), 0..60), limit in 1usize..20) {
-            let mut offset = Some(0);
-            while let Some(at) = offset {
-                let page = page(&bytes, at, limit, 60).unwrap();
-                prop_assert!(page.next.is_none_or(|next| next > at));
-                prop_assert!(response_limit::json_bytes(&page.content) <= 60);
-                offset = page.next;
-            }
-        }
-    }
-
-    #[test]
-    fn an_offset_past_the_end_is_refused() {
-        assert!(page(b"text", 4, 10, 100).is_ok());
-        assert_eq!(
-            page(b"text", 5, 10, 100).err().map(|error| error.reason().to_owned()).as_deref(),
-            Some("offset_invalid")
-        );
-    }
 }

@@ -8,7 +8,7 @@ use atlas_ops::read::notes::Found;
 use atlas_ops::write::update::{self, KnownInput, NoteUpdate, WriteResult};
 use atlas_ops::write::writable;
 use atlas_vault::VaultPath;
-use atlas_vault::edit::between;
+use atlas_vault::edit::added_below;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -40,7 +40,6 @@ impl Operation for UpsertNote {
         description: "Creates the note at a path with this text and these properties; if one exists already, adds the text to its end, on a line of its own, and keeps everything else. To replace a note take write_note; to add to one that must exist, append_note. Example: {\"path\": \"Log.md\", \"content\": \"Deployed 1.2\"}",
         scopes: &[Scope::WriteVault],
         tags: &["notes"],
-        idempotent: true,
         ..Info::HARMLESS
     };
     type Arguments = Arguments;
@@ -79,7 +78,7 @@ pub(crate) async fn upsert(
         Ok(NoteUpdate::Text(match found {
             None => writable::with_properties(properties, content)?.into_bytes(),
             // Existing bytes stay, whatever they are.
-            Some(found) => [&found.text[..], between(&found.text, content).as_bytes(), content.as_bytes()].concat(),
+            Some(found) => added_below(&found.text, content),
         }))
     };
     update::write(context, operation, path, message, KnownInput::Nothing, decide).await

@@ -9,7 +9,9 @@ use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context};
 use atlas_ops::pipeline::response_limit::fitting;
 use atlas_ops::read::cursor;
+use atlas_ops::read::nearest;
 use atlas_ops::read::paging::{Page, PartialPage, clamped};
+use atlas_ops::read::view::View;
 use atlas_vault::fold;
 use serde::{Deserialize, Serialize};
 
@@ -56,13 +58,25 @@ pub(super) async fn page<T: Serialize>(
     if begin.as_ref().is_some_and(|begin| begin.of != of) {
         return Err(cursor::invalid());
     }
+    let is_first = begin.is_none();
     let generation = begin.as_ref().map(|begin| begin.generation);
     let (from, after) = begin.map_or((None, 0), |begin| (begin.from, begin.after));
     let window: Option<Cursor> = from.as_deref().map(cursor::decode).transpose()?;
     // The limit applies to the page of the answer, not to the candidates.
     let limits = Limits { max_response_bytes: usize::MAX, ..*context.limits };
+    let root = lines.root.clone();
     let request = lines.request(context, MAX_LINES, &limits);
-    let answer = cursor::read(context, generation, |view| matching::page(view, &request, window.as_ref())).await?;
+    let read = |view: View| {
+        let (request, root, window) = (&request, &root, window.as_ref());
+        async move {
+            let output = matching::page(view.clone(), request, window).await?;
+            if is_first {
+                nearest::check_found(context, view, root, output.results.len()).await?;
+            }
+            Ok(output)
+        }
+    };
+    let answer = cursor::read(context, generation, read).await?;
     let generation = answer.generation.unwrap_or_default();
     Ok(answer.map(|Output { results, cursor: rest, partial, .. }| {
         let found = results.into_iter().filter_map(|found| match found {

@@ -33,7 +33,7 @@ pub struct Arguments {
     template: ReadPath,
     /// The path of the note to create.
     target: WritePath,
-    /// The values of `{{name}}` in the template, by name: strings, numbers or booleans. A `date` and a `time` are also written in the template's formats. Placeholders without a value stay.
+    /// The values of `{{name}}`, by name: strings, numbers or booleans. `date` and `time` are also written in the template's formats. Others stay.
     #[serde(default)]
     args: Map<String, Value>,
     /// Replace an existing note; a person has to confirm it. It fails if not given.

@@ -41,7 +41,6 @@ impl Operation for NoteUpsert {
         description: "Creates a note with these properties, or appends the text to an existing note, whose properties stay. Example: {\"path\": \"Log.md\", \"content\": \"Deployed 1.2\"}",
         scopes: &[Scope::WriteVault],
         tags: &["notes"],
-        idempotent: true,
         ..Info::HARMLESS
     };
     type Arguments = Arguments;

@@ -13,6 +13,11 @@ use super::parts::FORMATTING;
 /// Longest value of an attribute, in bytes.
 const MAX_VALUE: usize = 4096;
 
+/// How addresses of other sites begin.
+pub(super) const OUTSIDE: [&str; 3] = ["https://", "http://", "mailto:"];
+/// How the addresses of notes, files and tags begin.
+const WITHIN: [&str; 3] = ["/ui/note?path=", "/ui/file?path=", "/ui/search?q=tag%3A"];
+
 static PLAIN: LazyLock<Builder<'static>> = LazyLock::new(|| builder(false));
 static WITH_PICTURES: LazyLock<Builder<'static>> = LazyLock::new(|| builder(true));
 
@@ -36,7 +41,7 @@ fn builder(with_pictures: bool) -> Builder<'static> {
         .link_rel(Some("noopener noreferrer nofollow"))
         .attribute_filter(move |element, attribute, value| address(element, attribute, value, with_pictures));
     for (tag, classes) in [
-        ("a", vec!["tag", "outside"]),
+        ("a", vec!["tag"]),
         ("span", vec!["missing", "elsewhere", "picture", "box", "math", "math-inline", "math-display"]),
         ("div", [vec!["callout", "title", "embed", "from", "footnote-definition"], KINDS.to_vec()].concat()),
         ("details", [vec!["callout"], KINDS.to_vec()].concat()),
@@ -45,6 +50,12 @@ fn builder(with_pictures: bool) -> Builder<'static> {
         builder.add_allowed_classes(tag, classes);
     }
     builder
+}
+
+/// Whether a link may lead there: to another site, which the style marks by these beginnings, or where links and tags of a note lead. Other pages of the service
+/// would look like part of the note.
+fn leads_on(address: &str) -> bool {
+    OUTSIDE.iter().chain(&WITHIN).any(|beginning| address.starts_with(beginning))
 }
 
 /// An attribute, as it may stay.
@@ -64,7 +75,7 @@ fn address<'v>(element: &str, attribute: &str, value: &'v str, with_pictures: bo
         }
         ("a", "href") => match value.strip_prefix('#') {
             Some(anchor) => Some(format!("#{PREFIX}{anchor}").into()),
-            None => Some(value.into()),
+            None => leads_on(value).then_some(value.into()),
         },
         (_, "cite" | "background" | "poster" | "longdesc" | "usemap") => None,
         _ => Some(value.into()),

@@ -35,7 +35,41 @@ fn links_lead_to_notes_and_nowhere_else() {
         let html = shown(&format!("[x](<{written}>) [[{written}]]"));
         assert!(!html.contains("href"), "{written}: {html}");
     }
-    assert!(shown("[x](https://e.org/?a=1&b=2)").contains("class=\"outside\""));
+    assert!(shown("[x](https://e.org/?a=1&b=2)").contains("<a href=\"https://e.org/?a=1&amp;b=2\""));
+}
+
+/// In HTML a link leads where one in markdown does, and looks like it.
+#[test]
+fn links_of_html_lead_to_other_sites_and_to_notes_alone() {
+    for address in [
+        "//evil.example",
+        "/ui/approvals",
+        "/ui/open/0123",
+        "/ui/search?q=x",
+        "/ui/note/../approvals",
+        "/authorize?client_id=x",
+        "Other.md",
+        "?path=x",
+        "\\\\evil.example",
+        "/\\evil.example",
+        "HTTPS://evil.example",
+        " https://evil.example",
+        "https:evil.example",
+        "",
+    ] {
+        let html = shown(&format!("<a href=\"{address}\" class=\"outside button\">x</a>"));
+        assert!(!html.contains("href") && !html.contains("button"), "{address}: {html}");
+    }
+    for address in
+        ["https://e.org", "http://e.org", "mailto:a@e.org", "/ui/note?path=a.md", "/ui/file?path=p.pdf", "#n-part"]
+    {
+        let html = shown(&format!("<a href=\"{}\">x</a>", address.replace("#n-", "#")));
+        assert!(html.contains(&format!("<a href=\"{address}\"")), "{address}: {html}");
+    }
+    let style = include_str!("../../assets/style.css");
+    for beginning in super::clean::OUTSIDE {
+        assert!(style.contains(&format!("[href^=\"{beginning}\"]")), "{beginning}");
+    }
 }
 
 #[test]

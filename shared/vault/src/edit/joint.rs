@@ -1,49 +1,64 @@
 //! The joints between inserted lines and the lines around them: a blank line goes where one would become part of the other's block.
 
-use std::ops::Range;
-
-use pulldown_cmark::{Event, Tag};
-
 use crate::frontmatter;
-use crate::lines::{line_break, line_end, line_start, next_line};
-use crate::markdown::Events;
-use crate::mask::mask;
+use crate::lines::{line_break, line_end, line_start, next_line, text_start};
 
-use super::splice::text_start;
+use super::quoted;
+use super::structure::{Chain, Kind, Structure, changed};
 
 /// Most bytes that are read on each side of an insertion, and of one line.
 const MAX_WINDOW: usize = 32 << 10;
 const MAX_LINE: usize = 4 << 10;
 
-/// The blank lines that an insertion needs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Gaps {
-    pub(crate) above: bool,
-    pub(crate) below: bool,
+/// The blank lines that an insertion needs, each without its break: in a quote they have its marks.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Gaps {
+    pub(super) above: Option<String>,
+    pub(super) below: Option<String>,
+    /// Whether the first added line goes on with the quote above it.
+    pub(super) is_quoted: bool,
 }
 
 /// Whether lines appended to `text` need a blank line above them, so as not to become part of its last block.
 #[must_use]
 pub fn needs_gap(text: &str, added: &str) -> bool {
-    gaps(text, text.len(), added).above
+    gaps(text, text.len(), added).above.is_some()
 }
 
 /// The blank lines that `added` needs when its lines are inserted at `at`, the start of a line or the end of `text`. Lines that continue
-/// a block on purpose need none: a list item, a table row, a line of a quote, an indented line, or a paragraph below a paragraph.
-pub(crate) fn gaps(text: &str, at: usize, added: &str) -> Gaps {
+/// a block on purpose need none: a list item, a table row, an indented line, or a paragraph below a paragraph. Lines that go on with a
+/// quote are judged by their texts in it.
+pub(super) fn gaps(text: &str, at: usize, added: &str) -> Gaps {
     let start = text_start(text);
     let body = frontmatter::fences(text, start).map_or(start, |(_, body)| body);
     if at > start && at < body {
         return Gaps::default();
     }
     let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
-    let joint = Joint {
-        above: last_lines(before.get(body.min(at)..).unwrap_or_default()),
-        added: lines(added).collect(),
-        below: first_lines(after),
+    let around = Around::new(last_lines(before.get(body.min(at)..).unwrap_or_default()), first_lines(after));
+    if around.is_in_html() {
+        return Gaps::default();
+    }
+    // Of a long text each end is judged alone.
+    let is_long = added.len() > 2 * MAX_WINDOW;
+    let first: Vec<&str> = if is_long { first_lines(added) } else { lines(added).collect() };
+    let last = if is_long { last_lines(added) } else { first.clone() };
+    let (first_line, last_line) =
+        (first.first().copied().unwrap_or_default(), last.last().copied().unwrap_or_default());
+    let (top, bottom) = (around.depth_above(first_line), around.depth_below(last_line));
+    let [above, below] = if !is_long && top == bottom && is_within(&first, top) {
+        around.judged(top, &first, [true, true], [true, true])
+    } else {
+        let [above, _] = around.judged(top, &first, [true, !is_long], [true, false]);
+        let [_, below] = around.judged(bottom, &last, [!is_long, true], [false, true]);
+        [above, below]
     };
-    let above = at <= start && begins_properties(added, after);
-    if above { Gaps { above, ..joint.gaps() } } else { joint.gaps() }
+    let above = above || at <= start && begins_properties(added, after);
+    Gaps {
+        above: above.then(|| quoted::prefix(first_line, top).to_owned()),
+        below: below.then(|| quoted::prefix(last_line, bottom).to_owned()),
+        is_quoted: top > 0,
+    }
 }
 
 /// Whether `added` at the start of a note makes properties of the text `below` it.
@@ -92,29 +107,123 @@ fn is_blank(line: &str) -> bool {
     line.trim().is_empty()
 }
 
+/// Whether all lines are in a quote of this depth.
+fn is_within(lines: &[&str], depth: usize) -> bool {
+    lines.iter().all(|line| quoted::depth(line) >= depth)
+}
+
+/// The lines around an insertion.
+struct Around<'a> {
+    above: Vec<&'a str>,
+    below: Vec<&'a str>,
+    /// That of all of them, before the insertion.
+    structure: Structure,
+}
+
+impl<'a> Around<'a> {
+    fn new(above: Vec<&'a str>, below: Vec<&'a str>) -> Self {
+        let structure = Structure::of(&[&above, &below]);
+        Self { above, below, structure }
+    }
+
+    /// Whether the insertion is in a block of HTML, which a blank line would end.
+    fn is_in_html(&self) -> bool {
+        let at = self.above.len();
+        let same = at > 0 && self.structure.are_in_one(at - 1, at);
+        same && self.structure.kind_at(at) == Some(Kind::Html)
+    }
+
+    /// How many quotes the line above has in common with `first`. A callout begins a new one.
+    fn depth_above(&self, first: &str) -> usize {
+        let Some(line) = self.above.last() else { return 0 };
+        let depth = quoted::depth(line).min(quoted::depth(first));
+        let run = (0..self.above.len()).rev().zip(self.above.iter().rev());
+        let depth = self.known(run.map(|(at, line)| (at, *line)), depth);
+        depth - usize::from(depth > 0 && is_title(&quoted::inner(first, depth)))
+    }
+
+    /// How many quotes the line below has in common with `last`.
+    fn depth_below(&self, last: &str) -> usize {
+        let Some(line) = self.below.first() else { return 0 };
+        let depth = quoted::depth(line).min(quoted::depth(last));
+        let depth = self.known((self.above.len()..).zip(self.below.iter().copied()), depth);
+        depth - usize::from(depth > 0 && is_title(&quoted::inner(line, depth)))
+    }
+
+    /// How many of so many marks are those of quotes, by the nearest of the lines with these marks that is in a block: marks in code are
+    /// none.
+    fn known(&self, lines: impl Iterator<Item = (usize, &'a str)>, depth: usize) -> usize {
+        let run = lines.take_while(|(_, line)| depth > 0 && quoted::depth(line) >= depth);
+        let mut kinds = run.map(|(at, _)| self.structure.chain(at).map(|block| block.kind));
+        let Some(kinds) = kinds.find_map(|kinds| Some(kinds.collect::<Vec<Kind>>()).filter(|kinds| !kinds.is_empty()))
+        else {
+            // A rule is in none.
+            return depth;
+        };
+        // The quote that a definition stands in is not known.
+        if kinds == [Kind::Definition] {
+            return depth;
+        }
+        kinds.iter().filter(|kind| **kind == Kind::Quote).count().min(depth)
+    }
+
+    /// Whether `added` needs blank lines above and below, judged by the texts in quotes of this depth: together with the lines on these
+    /// `sides`, of which those in `asked` may get one.
+    fn judged(&self, depth: usize, added: &[&str], sides: [bool; 2], asked: [bool; 2]) -> [bool; 2] {
+        let is_outside = |line: &&str| quoted::depth(line) < depth;
+        let is_whole = is_within(added, depth);
+        let above = match self.above.iter().rposition(is_outside) {
+            _ if !sides[0] || !(is_whole || asked[0]) => &[],
+            Some(outside) => self.above.get(outside + 1..).unwrap_or_default(),
+            None => &self.above[..],
+        };
+        let below = match self.below.iter().position(is_outside) {
+            _ if !sides[1] || !(is_whole || asked[1]) => &[],
+            Some(outside) => self.below.get(..outside).unwrap_or_default(),
+            None => &self.below[..],
+        };
+        let added = if asked[0] {
+            added.get(..added.iter().position(is_outside).unwrap_or(added.len()))
+        } else {
+            added.get(added.iter().rposition(is_outside).map_or(0, |outside| outside + 1)..)
+        };
+        let inner = |lines: &[&str]| -> Vec<String> { lines.iter().map(|line| quoted::inner(line, depth)).collect() };
+        let all = [inner(above), inner(added.unwrap_or_default()), inner(below)];
+        let [above, added, below] = all.each_ref().map(|lines| lines.iter().map(String::as_str).collect());
+        Joint { above, added, below, asked }.gaps()
+    }
+}
+
+/// Whether the text of a quote's line begins a callout.
+fn is_title(text: &str) -> bool {
+    text.trim_start().starts_with("[!")
+}
+
 /// Inserted lines and those around them.
 struct Joint<'a> {
     above: Vec<&'a str>,
     added: Vec<&'a str>,
     below: Vec<&'a str>,
+    /// Whether a blank line may go above and below.
+    asked: [bool; 2],
 }
 
 impl Joint<'_> {
-    /// The fewest blank lines with which the structure changes least.
-    fn gaps(&self) -> Gaps {
+    /// The fewest blank lines, above and below, with which the structure changes least.
+    fn gaps(&self) -> [bool; 2] {
         let [above, below] = self.meets();
-        let mut best = Gaps::default();
+        let mut best = [false, false];
         if !above && !below {
             return best;
         }
         let old = Structure::of(&[&self.above, &self.below]);
         let own = Structure::of(&[&self.added]);
         let mut least = self.cost(best, &old, &own);
-        for gaps in [(true, false), (false, true), (true, true)].map(|(above, below)| Gaps { above, below }) {
+        for gaps in [[true, false], [false, true], [true, true]] {
             if least == 0 {
                 break;
             }
-            if gaps.above <= above && gaps.below <= below {
+            if gaps[0] <= above && gaps[1] <= below {
                 let cost = self.cost(gaps, &old, &own);
                 if cost < least {
                     (best, least) = (gaps, cost);
@@ -124,28 +233,29 @@ impl Joint<'_> {
         best
     }
 
-    /// Whether text stands on both sides of each joint.
+    /// Whether text stands on both sides of each joint that is asked for.
     fn meets(&self) -> [bool; 2] {
         let is_text = |line: Option<&&str>| line.is_some_and(|line| !is_blank(line));
         let pairs = [(self.above.last(), self.added.first()), (self.added.last(), self.below.first())];
-        pairs.map(|(line, next)| is_text(line) && is_text(next))
+        let [above, below] = pairs.map(|(line, next)| is_text(line) && is_text(next));
+        [above && self.asked[0], below && self.asked[1]]
     }
 
     /// The change of structure with these blank lines; 0 if there is none.
-    fn cost(&self, gaps: Gaps, old: &Structure, own: &Structure) -> usize {
+    fn cost(&self, [gap_above, gap_below]: [bool; 2], old: &Structure, own: &Structure) -> usize {
         let blank = |is_there: bool| if is_there { [""].as_slice() } else { &[] };
-        let new = Structure::of(&[&self.above, blank(gaps.above), &self.added, blank(gaps.below), &self.below]);
+        let new = Structure::of(&[&self.above, blank(gap_above), &self.added, blank(gap_below), &self.below]);
         let top = self.above.len();
-        let start = top + usize::from(gaps.above);
+        let start = top + usize::from(gap_above);
         let end = start + self.added.len();
-        let shift = end + usize::from(gaps.below) - top;
+        let shift = end + usize::from(gap_below) - top;
         let moved = |line: usize| if line < top { line } else { line + shift };
         let kept: usize = (0..top + self.below.len()).map(|line| changed(old, line, &new, moved)).sum();
         let added = self.added.iter().enumerate();
         let taken = added.filter(|(line, text)| self.is_taken(text, own.chain(*line), new.chain(start + line)));
         // Not every program ends a table without a blank line, or begins one.
         let [above, below] = self.meets();
-        let met = [(above && !gaps.above, start), (below && !gaps.below, end)];
+        let met = [(above && !gap_above, start), (below && !gap_below, end)];
         let met = met.into_iter().filter(|(meets, line)| *meets && new.is_crammed(line.saturating_sub(1), *line));
         kept + 3 * taken.count() + met.count()
     }
@@ -167,184 +277,11 @@ impl Joint<'_> {
             Kind::Paragraph => false,
             Kind::Item | Kind::Footnote | Kind::Code => !is_indented,
             Kind::Table => !is_row || own == Some(Kind::Table),
-            Kind::Quote => !line.trim_start().starts_with('>') || self.begins_callout(),
+            Kind::Quote => {
+                !line.trim_start().starts_with('>')
+                    || self.added.first().is_some_and(|line| is_title(line.trim_start_matches([' ', '>'])))
+            }
             Kind::Heading | Kind::Html | Kind::Definition => true,
         })
     }
-
-    fn begins_callout(&self) -> bool {
-        self.added.first().is_some_and(|line| line.trim_start_matches([' ', '>']).starts_with("[!"))
-    }
-}
-
-/// How much the structure of an old line is changed: 1 if its block is only divided.
-fn changed(old: &Structure, line: usize, new: &Structure, moved: impl Fn(usize) -> usize) -> usize {
-    let (mut before, mut after) = (old.chain(line), new.chain(moved(line)));
-    let mut cost = 0;
-    let mut depth = 0;
-    loop {
-        match (before.next(), after.next()) {
-            (None, None) => return if depth == 1 && cost == 1 && old.is_paragraph(line) { 0 } else { cost },
-            (Some(one), Some(other)) if one.kind == other.kind => {
-                cost = cost.max(usize::from(moved(one.line) != other.line));
-            }
-            _ => return 3,
-        }
-        depth += 1;
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Paragraph,
-    Heading,
-    Item,
-    Quote,
-    Footnote,
-    Code,
-    Html,
-    Table,
-    Definition,
-}
-
-/// A block.
-#[derive(Debug, Clone, Copy)]
-struct Block {
-    kind: Kind,
-    /// Its first line.
-    line: usize,
-    /// The block that it is in.
-    parent: Option<usize>,
-}
-
-/// The blocks of some lines.
-struct Structure {
-    blocks: Vec<Block>,
-    /// The innermost block of each line.
-    lines: Vec<Option<usize>>,
-}
-
-impl Structure {
-    fn of(parts: &[&[&str]]) -> Self {
-        let text = parts.concat().join("\n");
-        let starts: Vec<usize> =
-            std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1)).collect();
-        let mut found = Self { blocks: Vec::new(), lines: vec![None; starts.len()] };
-        let line_of = |offset: usize| starts.partition_point(|start| *start <= offset).saturating_sub(1);
-        let masked = mask(&text);
-        let events = Events::with_tables(&masked);
-        for (_, definition) in events.definitions().iter() {
-            let line = line_of(definition.span.start);
-            let block = found.add(Kind::Definition, line, None);
-            found.mark(line..line_of(definition.span.end.saturating_sub(1)) + 1, block);
-        }
-        // The open tags, each with its block if it is one.
-        let mut open: Vec<Option<usize>> = Vec::new();
-        for (event, range) in events {
-            let lines = line_of(range.start)..line_of(range.end.saturating_sub(1)).max(line_of(range.start)) + 1;
-            let outer = open.last().copied().flatten();
-            let parent = open.iter().rev().find_map(|block| *block);
-            match event {
-                Event::Start(tag) => {
-                    let kind = kind(&tag);
-                    let block = match (kind, outer.and_then(|outer| found.blocks.get(outer))) {
-                        // A list may become a loose one, whose items have paragraphs.
-                        (Some(Kind::Paragraph), Some(item)) if item.kind == Kind::Item && item.line == lines.start => {
-                            outer
-                        }
-                        (Some(kind), _) => Some(found.add(kind, lines.start, parent)),
-                        (None, _) => None,
-                    };
-                    match (kind, block) {
-                        (Some(Kind::Item | Kind::Quote | Kind::Footnote), Some(block)) => {
-                            found.mark(lines.start..lines.start + 1, block);
-                        }
-                        (_, Some(block)) => found.mark(lines, block),
-                        // A link or the like in an item that is not loose.
-                        (None, None) if is_inline(&tag) => found.mark_own(lines, outer),
-                        _ => {}
-                    }
-                    open.push(block);
-                }
-                Event::End(_) => {
-                    open.pop();
-                }
-                _ => found.mark_own(lines, outer),
-            }
-        }
-        found
-    }
-
-    fn add(&mut self, kind: Kind, line: usize, parent: Option<usize>) -> usize {
-        self.blocks.push(Block { kind, line, parent });
-        self.blocks.len() - 1
-    }
-
-    fn mark(&mut self, lines: Range<usize>, block: usize) {
-        self.lines.get_mut(lines).into_iter().flatten().for_each(|line| *line = Some(block));
-    }
-
-    /// Marks the lines of an item's own text.
-    fn mark_own(&mut self, lines: Range<usize>, outer: Option<usize>) {
-        if let Some(item) = outer.filter(|outer| self.blocks.get(*outer).is_some_and(|block| block.kind == Kind::Item))
-        {
-            self.mark(lines, item);
-        }
-    }
-
-    /// The blocks of a line, the innermost first.
-    fn chain(&self, line: usize) -> Chain<'_> {
-        Chain { structure: self, next: self.lines.get(line).copied().flatten() }
-    }
-
-    fn kind_at(&self, line: usize) -> Option<Kind> {
-        self.chain(line).next().map(|block| block.kind)
-    }
-
-    fn is_paragraph(&self, line: usize) -> bool {
-        self.kind_at(line) == Some(Kind::Paragraph)
-    }
-
-    /// Whether a table meets other text without a blank line between them.
-    fn is_crammed(&self, line: usize, next: usize) -> bool {
-        let same = self.lines.get(line) == self.lines.get(next);
-        match (self.kind_at(line), self.kind_at(next)) {
-            (Some(Kind::Table), _) => !same,
-            (Some(Kind::Paragraph), Some(Kind::Table)) => true,
-            _ => false,
-        }
-    }
-}
-
-struct Chain<'a> {
-    structure: &'a Structure,
-    next: Option<usize>,
-}
-
-impl Iterator for Chain<'_> {
-    type Item = Block;
-
-    fn next(&mut self) -> Option<Block> {
-        let block = *self.structure.blocks.get(self.next?)?;
-        self.next = block.parent;
-        Some(block)
-    }
-}
-
-const fn kind(tag: &Tag<'_>) -> Option<Kind> {
-    Some(match tag {
-        Tag::Paragraph => Kind::Paragraph,
-        Tag::Heading { .. } => Kind::Heading,
-        Tag::Item => Kind::Item,
-        Tag::BlockQuote(_) => Kind::Quote,
-        Tag::FootnoteDefinition(_) => Kind::Footnote,
-        Tag::CodeBlock(_) => Kind::Code,
-        Tag::HtmlBlock => Kind::Html,
-        Tag::Table(_) => Kind::Table,
-        _ => return None,
-    })
-}
-
-const fn is_inline(tag: &Tag<'_>) -> bool {
-    matches!(tag, Tag::Link { .. } | Tag::Image { .. } | Tag::Emphasis | Tag::Strong)
 }

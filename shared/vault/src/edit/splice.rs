@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-pub(super) use crate::lines::{fit, line_break};
+pub(super) use crate::lines::{fit, line_break, text_start};
 use crate::lines::{is_break, line_end, next_line};
 use crate::note::parse;
 
@@ -10,28 +10,38 @@ use super::joint::{Gaps, gaps};
 
 /// `text` with `added` inserted as separate lines at `at`, the start of a line or the end of the text. A text that ended in a line break
 /// still does. A blank line goes where the added lines and those around them would become one block.
-pub(super) fn insert(text: &str, at: usize, added: &str) -> String {
+pub(crate) fn insert(text: &str, at: usize, added: &str) -> String {
     let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
     if added.is_empty() {
         return text.to_owned();
     }
-    let line_break = line_break(text).or_else(|| line_break(added)).unwrap_or("\n");
+    let line_break = line_break(text)
+        .or_else(|| memchr::memchr(b'\r', text.as_bytes()).map(|_| "\r"))
+        .or_else(|| line_break(added))
+        .unwrap_or("\n");
     let added = fit(text, added);
     let first = at <= text_start(text);
     let open = !first && !ends_in_break(before);
     let closed = ends_in_break(&added) || after.is_empty() && (first || open);
-    let Gaps { above, below } = gaps(text, at, &added);
+    let Gaps { above, below, .. } = gaps(text, at, &added);
     let mut out = String::with_capacity(text.len() + added.len() + 4 * line_break.len());
+    // A line feed after a lone carriage return would make one break of two.
+    let add_break = |out: &mut String| out.push_str(if out.ends_with('\r') { "\r" } else { line_break });
     out.push_str(before);
-    for _ in 0..usize::from(open) + usize::from(above) {
-        out.push_str(line_break);
+    if open {
+        add_break(&mut out);
+    }
+    if let Some(gap) = above {
+        out.push_str(&gap);
+        add_break(&mut out);
     }
     out.push_str(&added);
     if !closed {
-        out.push_str(line_break);
+        add_break(&mut out);
     }
-    if below {
-        out.push_str(line_break);
+    if let Some(gap) = below {
+        out.push_str(&gap);
+        add_break(&mut out);
     }
     out.push_str(after);
     out
@@ -47,11 +57,6 @@ pub(super) fn replace(text: &str, range: Range<usize>, new: &str) -> String {
     let is_joined = !last_line(new).trim().is_empty() && is_underlined_heading(text, next_line(text, range.end));
     let gap = if is_joined { line_break(text).unwrap_or("\n") } else { "" };
     [before, new, gap, after].concat()
-}
-
-/// The start of the text, after a byte-order mark.
-pub(super) fn text_start(text: &str) -> usize {
-    if text.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 }
 }
 
 /// The start of the line that contains `offset`.

@@ -27,7 +27,7 @@ pub(super) fn items(source: &Source<'_>, blocks: &Blocks) -> Vec<Item> {
 /// The text without what stands before the next line's content: white space, and signs of quotes.
 fn own_text(text: &str) -> &str {
     let mut own = text.trim_end();
-    while let Some((before, last)) = own.rsplit_once('\n')
+    while let Some((before, last)) = own.rsplit_once(['\n', '\r'])
         && last.chars().all(|char| char == '>' || char.is_whitespace())
     {
         own = before.trim_end();

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::edit::gaps;
+use crate::edit;
 use crate::frontmatter;
-use crate::lines::{fit, line_break, line_end, line_start, next_line};
+use crate::lines::{line_end, line_start, next_line};
 use crate::note::parse;
 
 /// Where a capture goes.
@@ -44,14 +44,8 @@ pub fn insert(text: &str, captured: &str, place: InsertAt<'_>) -> Option<String>
             (None, None) => return None,
         },
     };
-    let (before, after) = text.split_at_checked(at)?;
-    let captured = fit(text, &captured);
-    let line_break = line_break(text).unwrap_or("\n");
-    let is_open = !(before.is_empty() || before.ends_with('\n') || before == "\u{feff}");
-    let gaps = gaps(text, at, &captured);
-    let begin = line_break.repeat(usize::from(is_open) + usize::from(gaps.above));
-    let end = line_break.repeat(usize::from(!captured.ends_with('\n')) + usize::from(gaps.below));
-    Some(format!("{before}{begin}{captured}{end}{after}"))
+    let is_ended = captured.ends_with(['\n', '\r']);
+    Some(edit::insert(text, at, &if is_ended { captured } else { captured + "\n" }))
 }
 
 fn mark(text: &str) -> usize {

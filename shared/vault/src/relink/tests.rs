@@ -47,6 +47,7 @@ fn a_link_is_rewritten_as_it_was_written() {
         ),
         ("> - [[Old note]]\r\n\r\n  [[Old note]]  ", "> - [[New (1) é]]\r\n\r\n  [[New (1) é]]  "),
         ("[![[Old note]]](Old%20note)", "[![[New (1) é]]](New%20%281%29%20é)"),
+        ("a\r```\r[[Old note]]\r```\r[[Old note]]\r", "a\r```\r[[Old note]]\r```\r[[New (1) é]]\r"),
     ] {
         assert_eq!(relinked(text, "n.md", &moved), expected);
     }

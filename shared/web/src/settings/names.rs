@@ -59,6 +59,14 @@ const IGNORED: [&str; 23] = [
     "ATLAS_WRITE_PICTURES",
 ];
 
+/// Those of them that are easily written for a setting, and the setting.
+const MISTAKEN: [(&str, &str); 2] = [("ATLAS_HOST", "ATLAS_HOSTS"), ("ATLAS_URL", "ATLAS_RESOURCE")];
+
+/// The variable of this name, which has no effect, and the setting that it was perhaps meant for.
+pub(super) fn mistaken(name: &str) -> Option<(&'static str, &'static str)> {
+    MISTAKEN.into_iter().find(|(mistaken, _)| *mistaken == name)
+}
+
 /// Whether no variable of this name is known, though its prefix says that it is one.
 pub(super) fn is_unknown(name: &str) -> bool {
     name.starts_with("ATLAS_") && !KNOWN.contains(&name) && !IGNORED.contains(&name)

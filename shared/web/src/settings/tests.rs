@@ -29,6 +29,39 @@ fn what_is_set_is_used() {
 }
 
 #[test]
+fn a_filter_of_logs_is_taken_as_it_always_was_and_an_empty_one_is_none() {
+    for (text, expected, is_set) in [
+        ("", "info", false),
+        (",", "info", false),
+        ("info, hyper=warn", "info,hyper=warn", true),
+        ("warn,", "warn", true),
+        ("3", "3", true),
+        ("info,atlas_web", "info,atlas_web", true),
+    ] {
+        let settings = read(&[("ATLAS_LOG", text)]).unwrap();
+        assert_eq!(
+            (settings.log.as_str(), settings.said.environment.contains("ATLAS_LOG")),
+            (expected, is_set),
+            "{text}"
+        );
+        assert!(settings.log.parse::<tracing_subscriber::filter::Targets>().is_ok(), "{text}");
+    }
+}
+
+#[test]
+fn a_variable_that_was_perhaps_meant_for_a_setting_is_noticed() {
+    for (pairs, expected) in [
+        (&[("ATLAS_HOST", "a.example")][..], &[("ATLAS_HOST", "ATLAS_HOSTS")][..]),
+        (&[("ATLAS_URL", "https://a.example"), ("ATLAS_HOST", "")], &[("ATLAS_URL", "ATLAS_RESOURCE")]),
+        (&[("ATLAS_HOST", "a.example"), ("ATLAS_HOSTS", "a.example"), ("ATLAS_ROOT", "/x")], &[]),
+        (&[("ATLAS_HOSTS", "a.example"), ("ATLAS_HOST", "a.example")], &[]),
+    ] {
+        let settings = read(pairs).unwrap();
+        assert_eq!(settings.said.mistaken.iter().copied().collect::<Vec<_>>(), expected, "{pairs:?}");
+    }
+}
+
+#[test]
 fn what_is_secret_of_an_unusable_setting_is_not_shown() {
     let key = "-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----";
     for (name, value) in [
@@ -67,7 +100,7 @@ fn what_cannot_be_used_stops_the_start_and_says_what_to_write() {
         ("ATLAS_CONFIG", "", "store:KEY for an object of ATLAS_STORE"),
         ("ATLAS_CONFIG", "s3://bucket/atlas.json", "write the path of a file"),
         ("ATLAS_LOG", "warning", "write a level, off, error"),
-        ("ATLAS_LOG", "info,atlas_web", "write a level, off, error"),
+        ("ATLAS_LOG", "inf,atlas_web=debug", "write a level, off, error"),
         ("ATLAS_LOG", "info,atlas_web=", "write a level, off, error"),
         ("ATLAS_PROXIES", "10.0.0.0/8", "write at most 16 addresses"),
         ("ATLAS_ALLOWED_ORIGINS", "*", "`*` is not supported"),

@@ -21,7 +21,7 @@ pub(super) async fn done(app: &App, name: &str, operation: &str, arguments: Valu
     Ok(dispatch(&app.atlas, call).await?.value)
 }
 
-async fn append(app: &App, name: &str, path: &str, added: &str) {
+pub(super) async fn append(app: &App, name: &str, path: &str, added: &str) {
     let edit = json!({ "path": path, "edits": [{ "op": "append", "text": added }] });
     done(app, name, "edit_note", edit).await.unwrap();
 }
@@ -42,7 +42,7 @@ async fn undone(app: &App, mut which: Value) -> Value {
     answer
 }
 
-fn reason<'a>(answer: &'a Value, path: &str) -> &'a str {
+pub(super) fn reason<'a>(answer: &'a Value, path: &str) -> &'a str {
     let left = answer["left"].as_array().unwrap();
     left.iter().find(|file| file["path"] == path).and_then(|file| file["reason"].as_str()).unwrap_or_default()
 }

@@ -44,6 +44,12 @@ impl Request {
         let changed = paths(&self.files).chain(self.more_paths.iter().map(String::as_str));
         are_named && may_read_all(acl, scopes, changed, &self.reads)
     }
+
+    /// Whether it changes no file: it acts on the whole vault, by a command of the app.
+    #[must_use]
+    pub const fn acts_on_whole_vault(&self) -> bool {
+        self.files.is_empty() && self.more_files == 0
+    }
 }
 
 fn paths(files: &[PlannedFile]) -> impl Iterator<Item = &str> {
@@ -51,7 +57,8 @@ fn paths(files: &[PlannedFile]) -> impl Iterator<Item = &str> {
 }
 
 fn may_read_all<'a>(acl: &Acl, scopes: &Scopes, changed: impl Iterator<Item = &'a str>, reads: &'a [String]) -> bool {
-    let sees_all = || acl.reader(scopes).is_none();
+    // Where `readPaths` hold back notes from everybody, somebody has to decide all the same.
+    let sees_all = || acl.reads_most(scopes);
     let mut changed = changed.peekable();
     // A call that changes no file of the vault acts on all of it, by a command of the app.
     if changed.peek().is_none() && !sees_all() {
@@ -67,6 +74,8 @@ fn may_read_all<'a>(acl: &Acl, scopes: &Scopes, changed: impl Iterator<Item = &'
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn file(path: &str) -> PlannedFile {
@@ -74,8 +83,26 @@ mod tests {
     }
 
     #[test]
+    fn what_is_held_back_from_everybody_makes_nobody_partial() {
+        let (whole, part) = (Scopes::named(["team:a"]), Scopes::named(["approve:vault"]));
+        let within = whole.clone().within(&["open".to_owned()]);
+        for read in [json!({ "readPaths": ["**"] }), json!({ "readPaths": ["open/**"], "strictReadDefault": true })] {
+            let mut config = read.clone();
+            config["rules"] = json!([{ "glob": "secret/**", "scopes": ["team:a"] }]);
+            let acl = Acl::new(&serde_json::from_value(config).unwrap()).unwrap();
+            for changed in [&[][..], &[".obsidian/workspaces.json"], &["open/a.md", ".obsidian/bookmarks.json"]] {
+                let files: Vec<PlannedFile> = changed.iter().map(|path| file(path)).collect();
+                let found = [&whole, &part, &within].map(|scopes| Sight::of(scopes).has(&acl, &files, &[]));
+                assert_eq!(found, [true, false, false], "{read} {changed:?}");
+            }
+        }
+        let acl = Acl::new(&serde_json::from_value(json!({ "readPaths": ["open/**"] })).unwrap()).unwrap();
+        assert!(!Sight::of(&whole).has(&acl, &[file("secret/a.md")], &[]));
+    }
+
+    #[test]
     fn whoever_sees_a_part_decides_on_calls_within_it() {
-        let config = serde_json::json!({ "rules": [{ "glob": "secret/**", "scopes": ["team:a"] }] });
+        let config = json!({ "rules": [{ "glob": "secret/**", "scopes": ["team:a"] }] });
         let acl = Acl::new(&serde_json::from_value(config).unwrap()).unwrap();
         let whole = Scopes::named(["approve:vault", "team:a"]);
         let part = Scopes::named(["approve:vault"]);

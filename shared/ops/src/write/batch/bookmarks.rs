@@ -1,7 +1,7 @@
 //! Bookmarks of Obsidian's core plugin follow the files that a commit moves, as in the app. They are a person's setting: only the paths
 //! change, and a list that cannot be changed stops no move.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use atlas_mirror::Snapshot;
@@ -23,24 +23,57 @@ const MAX_BYTES: u64 = 4 << 20;
 const MAX_BOOKMARKS: usize = 10_000;
 const MAX_DEPTH: usize = 50;
 
+/// Fewest files of a folder that moves as such: one alone may have moved out of it.
+const FEWEST: usize = 2;
+
 /// By old path: the new path.
-pub(super) type Ways = BTreeMap<String, String>;
+pub type Ways = BTreeMap<String, String>;
+
+/// The moves that a person's bookmarks follow.
+#[derive(Default)]
+pub(super) struct Followed {
+    files: Ways,
+    /// Those of bookmarked folders; [`None`] where the moves of the files tell them.
+    folders: Option<Ways>,
+}
+
+/// The moves of a commit that is undone, and the vault before and after it.
+pub struct UndoneMoves<'a> {
+    /// The vault before.
+    pub before: &'a Snapshot,
+    /// The vault after.
+    pub after: &'a Snapshot,
+    /// By old path: the new path of the file.
+    pub ways: Ways,
+}
 
 impl Batch<'_> {
     /// Lets a person's bookmarks of the file at `from` follow it to `to`.
-    pub fn follow(&mut self, from: &str, to: &VaultPath) {
-        self.followed.insert(from.to_owned(), to.as_str().to_owned());
+    pub(super) fn follow(&mut self, from: &str, to: &VaultPath) {
+        self.followed.files.insert(from.to_owned(), to.as_str().to_owned());
     }
 
-    pub(super) async fn put_bookmarks(&mut self) -> Result<(), Error> {
-        if self.followed.is_empty() {
-            return Ok(());
-        }
-        let Some((path, text, was)) = moved(self.head, &self.followed).await? else { return Ok(()) };
-        if !self.new.contains_key(&path) && !self.left.contains_key(path.as_str()) {
-            self.put_counted(NewDocument::text(path, text.into(), Some(&was), self.context.now)?, Some(&was));
-        }
+    /// Lets the bookmarks of `files` follow them back, and those of folders that one of the `undone` commits gave another path, which are in
+    /// order, the newest first.
+    pub async fn follow_back(&mut self, files: Ways, undone: &[UndoneMoves<'_>]) -> Result<(), Error> {
+        let folders = match files.is_empty() {
+            true => Ways::new(),
+            false => folders_back(self.head, undone).await?,
+        };
+        self.followed = Followed { files, folders: Some(folders) };
         Ok(())
+    }
+
+    /// The list of bookmarks after the moves, and as it was; [`None`] if it stays.
+    pub(super) async fn new_bookmarks(&self) -> Result<Option<(NewDocument, Found)>, Error> {
+        if self.followed.files.is_empty() {
+            return Ok(None);
+        }
+        let Some((path, text, was)) = moved(self.head, &self.followed).await? else { return Ok(None) };
+        if self.new.contains_key(&path) || self.left.contains_key(path.as_str()) {
+            return Ok(None);
+        }
+        Ok(Some((NewDocument::text(path, text.into(), Some(&was), self.context.now)?, was)))
     }
 }
 
@@ -51,44 +84,116 @@ pub(crate) async fn list(head: &Snapshot) -> Result<Option<Found>, Error> {
     Ok(found.filter(|found| found.record.blob.is_none() && is_usable(found.record.bytes)))
 }
 
-/// The list of bookmarks of `head` after these moves, and as it was; [`None`] if it stays.
-async fn moved(head: &Arc<Snapshot>, ways: &Ways) -> Result<Option<(VaultPath, String, Found)>, Error> {
+fn read(list: &Found) -> Option<Bookmarks<'_>> {
+    std::str::from_utf8(&list.text).ok().and_then(Bookmarks::read)
+}
+
+async fn moved(head: &Arc<Snapshot>, followed: &Followed) -> Result<Option<(VaultPath, String, Found)>, Error> {
     let (Some(was), Ok(path)) = (list(head).await?, VaultPath::parse(FILE)) else { return Ok(None) };
-    let Some(bookmarks) = std::str::from_utf8(&was.text).ok().and_then(Bookmarks::read) else { return Ok(None) };
-    let folders = moved_folders(head, &bookmarks, ways).await?;
-    let new = bookmarks.changed(ways, &folders);
+    let Some(bookmarks) = read(&was) else { return Ok(None) };
+    let new = match &followed.folders {
+        Some(folders) => bookmarks.changed(&followed.files, folders),
+        None => {
+            let folders = moved_folders(head, &bookmarks, &followed.files).await?;
+            bookmarks.changed(&followed.files, &folders)
+        }
+    };
     Ok(new.map(|text| (path, text, was)))
 }
 
-/// The bookmarked folders of which all files move to one other folder.
+/// The present paths of bookmarked folders whose paths the `undone` commits wrote, and those that they had before.
+async fn folders_back(head: &Snapshot, undone: &[UndoneMoves<'_>]) -> Result<Ways, Error> {
+    let now = list(head).await?;
+    let Some(bookmarks) = now.as_ref().and_then(read) else { return Ok(Ways::new()) };
+    // By present path: the path before the commits that were looked at.
+    let mut back: Ways = bookmarks.folders.iter().map(|(path, _)| (path.clone(), path.clone())).collect();
+    for UndoneMoves { before, after, ways } in undone {
+        let is_reached = |folder: &String| ways.values().any(|to| is_below(to, folder));
+        if !back.values().any(is_reached) {
+            continue;
+        }
+        let (before, after) = (list(before).await?, list(after).await?);
+        let (Some(before), Some(after)) = (before.as_ref().and_then(read), after.as_ref().and_then(read)) else {
+            continue;
+        };
+        if before.folders.len() != after.folders.len() {
+            continue;
+        }
+        let pairs = before.folders.iter().zip(&after.folders).map(|((old, _), (new, _))| (old, new));
+        // The commit may also be of a person who put them into another order.
+        let changed: BTreeMap<&String, &String> = pairs
+            .filter(|(old, new)| old != new && moved_folder(old, ways).is_some_and(|(to, _)| to == **new))
+            .map(|(old, new)| (new, old))
+            .collect();
+        for path in back.values_mut() {
+            if let Some(old) = changed.get(path) {
+                *path = (*old).clone();
+            }
+        }
+    }
+    back.retain(|now, before| now != before);
+    Ok(back)
+}
+
+/// The bookmarked folders that move as such: with all their files, to where no folder was, by themselves or with one around them.
 async fn moved_folders(head: &Arc<Snapshot>, bookmarks: &Bookmarks<'_>, ways: &Ways) -> Result<Ways, Error> {
-    let new = |folder: &str| moved_folder(folder, ways);
-    let mut folders: Ways = bookmarks.folders.iter().filter_map(|(path, _)| Some((path.clone(), new(path)?))).collect();
+    let bookmarked: BTreeSet<&str> = bookmarks.folders.iter().map(|(path, _)| path.as_str()).collect();
+    let all: BTreeSet<&str> = bookmarked.iter().flat_map(|path| with_those_around(path)).collect();
+    let new = |folder: &str| {
+        let (to, count) = moved_folder(folder, ways)?;
+        (count >= FEWEST && !is_below(&to, folder)).then(|| (folder.to_owned(), to))
+    };
+    let mut folders: Ways = all.into_iter().filter_map(new).collect();
     if folders.is_empty() {
         return Ok(folders);
     }
     let index = Index::fetch(View::whole(head.clone()), Want::default()).await?;
     for segment in index.segments() {
         let paths = index.paths(segment)?;
-        for folder in folders.keys().cloned().collect::<Vec<_>>() {
-            for document in paths.with_prefix(&format!("{folder}/")) {
-                if index.shows(DocumentRef { segment, document }) && !ways.contains_key(&paths.path(document)?) {
-                    folders.remove(&folder);
-                    break;
-                }
+        let shown = |folder: &str| {
+            let all = paths.with_prefix(&format!("{folder}/"));
+            all.filter(|document| index.shows(DocumentRef { segment, document: *document }))
+        };
+        let mut others = Vec::new();
+        for (folder, to) in &folders {
+            let mut stays = shown(to).next().is_some();
+            for document in shown(folder) {
+                stays = stays || !ways.contains_key(&paths.path(document)?);
             }
+            others.extend(stays.then(|| folder.clone()));
         }
+        folders.retain(|folder, _| !others.contains(folder));
     }
-    Ok(folders)
+    let new = |path: &str| {
+        let (around, to) = with_those_around(path).find_map(|around| Some((around, folders.get(around)?)))?;
+        Some((path.to_owned(), format!("{to}{}", path.get(around.len()..)?)))
+    };
+    Ok(bookmarked.into_iter().filter_map(new).collect())
 }
 
-/// The folder to which all `ways` from below `folder` lead.
-fn moved_folder(folder: &str, ways: &Ways) -> Option<String> {
+/// The folder at `path`, and those around it, from within.
+fn with_those_around(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(path), |path| path.rsplit_once('/').map(|(around, _)| around))
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// The folder to which all `ways` from below `folder` lead, and their number.
+fn moved_folder(folder: &str, ways: &Ways) -> Option<(String, usize)> {
     let begin = format!("{folder}/");
     let mut below = ways.range(begin.clone()..).take_while(|(from, _)| from.starts_with(&begin));
     let target = |(from, to): (&String, &String)| to.strip_suffix(from.get(folder.len()..)?).map(str::to_owned);
-    let first = target(below.next()?)?;
-    below.all(|way| target(way).as_ref() == Some(&first)).then_some(first).filter(|folder| !folder.is_empty())
+    let first = target(below.next()?).filter(|folder| !folder.is_empty())?;
+    let mut count = 1;
+    for way in below {
+        if target(way).as_ref() != Some(&first) {
+            return None;
+        }
+        count += 1;
+    }
+    Some((first, count))
 }
 
 /// The paths in a list of bookmarks, decoded, with their places.
@@ -182,9 +287,11 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_moves_if_all_in_it_moves_to_one_other() {
+    fn all_in_a_folder_moves_to_one_other_if_the_rest_of_each_path_stays() {
         let folder = |all: &[(&str, &str)]| moved_folder("a", &ways(all));
-        assert_eq!(folder(&[("a/x.md", "b/c/x.md"), ("a/y/z.md", "b/c/y/z.md")]).as_deref(), Some("b/c"));
+        let expected = Some(("b/c".to_owned(), 2));
+        assert_eq!(folder(&[("a/x.md", "b/c/x.md"), ("a/y/z.md", "b/c/y/z.md")]), expected);
+        assert_eq!(with_those_around("a/b/c").collect::<Vec<_>>(), ["a/b/c", "a/b", "a"]);
         for other in [
             &[("a/x.md", "b/y.md")][..],
             &[("a/x.md", "b/x.md"), ("a/y.md", "c/y.md")],

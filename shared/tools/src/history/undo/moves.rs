@@ -8,16 +8,17 @@ use atlas_ops::error::Error;
 use atlas_ops::operation::Context;
 use atlas_ops::read::notes::{self, Found};
 use atlas_ops::write::batch::Batch;
+use atlas_ops::write::batch::bookmarks::{UndoneMoves, Ways};
 use atlas_vault::relink::names_meant;
 use atlas_vault::{VaultPath, fold};
 
 use super::changes::Plans;
 use super::walk::History;
 use super::{UndoKind, Undone};
-use crate::history::renames::{self, MAX_COMPARED};
+use crate::history::renames;
 
-/// The operation of commits that also change files for other reasons.
-const SYNC: &str = "sync";
+/// The operations whose commits remove and add files only to move them. Other commits also do so for other reasons.
+const MOVES: [&str; 3] = ["move_note", "bulk_move_notes", "move_attachment"];
 /// Most bytes of the texts that are searched for links at once.
 const AT_ONCE: u64 = 16 << 20;
 
@@ -76,9 +77,9 @@ async fn unit(
     }
     gone.retain(|path| !members.contains(*path));
     come.retain(|path| !members.contains(*path));
-    let is_whole = after.manifest().operation != SYNC || gone.len().max(come.len()) > MAX_COMPARED;
+    let is_whole = MOVES.contains(&after.manifest().operation.as_str());
     if !gone.is_empty() && !come.is_empty() {
-        // A small text of which a line changed on the way resembles nothing.
+        // A small text of which a line changed on the way resembles nothing; of many files, only equal ones are paired.
         let others: [BTreeSet<String>; 2] =
             [&gone, &come].map(|paths| paths.iter().map(|path| fold(path.file_name())).collect());
         let is_both = |path: &VaultPath| others.iter().all(|names| names.contains(&fold(path.file_name())));
@@ -125,19 +126,29 @@ async fn linking(
     Ok(linking)
 }
 
-/// Lets the bookmarks of files that moved follow them back.
-pub(super) fn follow_back(batch: &mut Batch<'_>, units: &[Unit], undone: &[Undone]) {
+/// Lets the bookmarks of what moved follow it back. `plans` are settled.
+pub(super) async fn follow_back(
+    batch: &mut Batch<'_>,
+    history: &History,
+    units: &[Unit],
+    (plans, undone): (&Plans, &[Undone]),
+) -> Result<(), Error> {
     let paths = |kind| undone.iter().filter(move |undone| undone.how == kind).map(|undone| undone.path.as_str());
     let restored: BTreeSet<&str> = paths(UndoKind::Restored).collect();
+    let mut files = Ways::new();
     for path in paths(UndoKind::Removed) {
         // The newest first: it may have moved several times.
         let back = units.iter().fold(path, |at, unit| unit.from.get(at).map_or(at, String::as_str));
-        if let Ok(back) = VaultPath::parse(back)
-            && restored.contains(back.as_str())
-        {
-            batch.follow(path, &back);
+        if restored.contains(back) {
+            files.insert(path.to_owned(), back.to_owned());
         }
     }
+    let commits = units.iter().filter(|unit| unit.is_undone(plans)).filter_map(|unit| {
+        let ways = unit.from.iter().map(|(to, from)| (from.clone(), to.clone())).collect();
+        let (after, before) = (history.snapshots.get(unit.place)?, history.snapshots.get(unit.place + 1)?);
+        Some(UndoneMoves { before, after, ways })
+    });
+    batch.follow_back(files, &commits.collect::<Vec<_>>()).await
 }
 
 /// Lets each unit stay of which a file stays.
@@ -155,6 +166,11 @@ pub(super) fn settle(plans: &mut Plans, units: &[Unit]) {
 }
 
 impl Unit {
+    fn is_undone(&self, plans: &Plans) -> bool {
+        let is_undone = |path| plans.get(path).is_some_and(|plan| plan.undone().any(|place| place == self.place));
+        self.paths.iter().all(is_undone)
+    }
+
     fn why(&self, path: &VaultPath, stays: &VaultPath) -> String {
         let Self { generation, from, .. } = self;
         let is_of = |(to, from): &(&String, &String)| {

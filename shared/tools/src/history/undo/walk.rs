@@ -9,9 +9,12 @@ use atlas_ops::operation::Context;
 use jiff::Timestamp;
 
 use crate::history;
+use crate::history::commit::uncompared;
 
 /// Most generations that are searched, from the newest on.
 pub(super) const MAX_GENERATIONS: usize = 500;
+/// Most generations before these that are looked at to know whether commits are left there.
+const MAX_BEYOND: usize = 2_000;
 /// The number of generations that are fetched at once.
 const PAGE: usize = 50;
 
@@ -72,9 +75,30 @@ pub(super) fn none_such() -> Error {
     Error::not_found(Reason::GenerationNotFound, message)
 }
 
+/// Whether a commit from generation `next` down is selected too, or one before those that are looked at may be.
+async fn takes_one_from(context: &Context<'_>, which: &Selection, mut next: u64) -> Result<bool, Error> {
+    let mut looked_at = 0;
+    while next > 1 {
+        if looked_at >= MAX_BEYOND {
+            return Ok(true);
+        }
+        context.work.check()?;
+        let page = context.vault.mirror.history_over_gaps(next, PAGE).await?;
+        if page.iter().any(|snapshot| which.takes(snapshot.manifest())) {
+            return Ok(true);
+        }
+        if page.len() < PAGE || !which.looks_before(&page) {
+            return Ok(false);
+        }
+        looked_at += page.len();
+        next = page.last().map_or(0, |oldest| oldest.generation().saturating_sub(1));
+    }
+    Ok(false)
+}
+
 impl History {
     /// The generations that an undo of `which` on `head` has to look at.
-    pub(super) async fn of(context: &Context<'_>, which: &Selection, head: &Snapshot) -> Result<Self, Error> {
+    pub(super) async fn of(context: &Context<'_>, which: &Selection, head: &Arc<Snapshot>) -> Result<Self, Error> {
         let mirror = &context.vault.mirror;
         let mut snapshots: Vec<Arc<Snapshot>> = Vec::new();
         let mut next = head.generation();
@@ -86,7 +110,7 @@ impl History {
             snapshots.extend(page);
         }
         // The first generation is the vault itself.
-        let looked_from = (!is_complete && next > 1).then_some(next + 1);
+        let beyond = (!is_complete && next > 1).then_some(next);
         let is_taken_back = |snapshot: &&Arc<Snapshot>| which.takes(snapshot.manifest());
         let commits: BTreeSet<u64> =
             snapshots.iter().filter(is_taken_back).map(|snapshot| snapshot.generation()).collect();
@@ -107,6 +131,11 @@ impl History {
         let after_gaps: BTreeSet<u64> = snapshots.windows(2).filter_map(is_after_gap).collect();
         let (lost, commits): (BTreeSet<u64>, BTreeSet<u64>) =
             commits.into_iter().partition(|generation| after_gaps.contains(generation));
+        // Whoever sees a part is not told whether a commit is there that may have changed hidden files only.
+        let sees_all = context.view(head.clone()).is_whole();
+        if let Some(newest) = lost.last().filter(|_| commits.is_empty() && sees_all) {
+            return Err(uncompared(*newest));
+        }
         if commits.is_empty() {
             return Err(none_such());
         }
@@ -115,6 +144,10 @@ impl History {
             return Err(Error::not_found(Reason::GenerationNotFound, message));
         }
         snapshots.truncate(places);
+        let looked_from = match beyond {
+            Some(next) if takes_one_from(context, which, next).await? => Some(next + 1),
+            _ => None,
+        };
         Ok(Self { snapshots, commits, lost, looked_from })
     }
 

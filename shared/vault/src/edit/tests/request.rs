@@ -119,32 +119,32 @@ fn what_edits_of_one_call_may_take_is_bounded() {
 fn edits_of_a_long_note_go_through_a_bounded_number_of_bytes() {
     let note = |bytes: usize| format!("---\np: 0\n---\nfirst\n{}", "x".repeat(bytes));
     let long = note(9 << 20);
-    let every: [fn(usize) -> Value; 5] = [
-        |_| json!({ "op": "insert_after", "target": { "lines": [4, 4] }, "text": "y" }),
-        |_| json!({ "op": "append", "text": "y" }),
-        |n| json!({ "op": "replace_text", "find": format!("p: {n}"), "replace": format!("p: {}", n + 1) }),
-        |n| json!({ "op": "set_property", "name": "p", "value": n + 1 }),
-        |n| json!({ "op": if n % 2 == 0 { "set_property" } else { "remove_property" }, "name": "q", "value": 1 }),
-    ];
-    for edit in every {
-        let all = |count: usize| {
-            let all = (0..count).map(|n| {
-                let mut edit = edit(n);
-                if edit["op"] == "remove_property" {
-                    edit.as_object_mut().unwrap().remove("value");
-                }
-                edit
-            });
-            edits(all.collect())
-        };
-        assert!(apply(&long, &all(7), 64 << 20).is_ok(), "{}", edit(0));
-        match apply(&long, &all(100), 64 << 20) {
-            Err(EditError::Refused { edit: 8, problem }) => assert_eq!(*problem, Problem::TooManyPasses),
+    let section = |_| json!({ "op": "replace_section", "target": { "lines": [4, 4] }, "text": "y" });
+    let all = |count: usize, edit: &dyn Fn(usize) -> Value| edits((0..count).map(edit).collect());
+    let refused = |text: &str, edit: &dyn Fn(usize) -> Value, at: usize| {
+        assert!(apply(text, &all(at - 1, edit), 64 << 20).is_ok(), "{}", edit(0));
+        match apply(text, &all(100, edit), 64 << 20) {
+            Err(EditError::Refused { edit: number, problem }) => {
+                assert_eq!((number, *problem), (at, Problem::TooManyPasses));
+            }
             other => panic!("{}: {:?}", edit(0), other.map(|text| text.len())),
         }
-        assert!(apply(&note(10), &all(100), ROOM).is_ok(), "{}", edit(0));
+        assert!(apply(&note(10), &all(100, edit), ROOM).is_ok(), "{}", edit(0));
+    };
+    refused(&long, &section, 8);
+    let replaced =
+        |n: usize| json!({ "op": "replace_text", "find": format!("p: {n}\n"), "replace": format!("p: {}\n", n + 1) });
+    refused(&note(33 << 20), &replaced, 8);
+    // The text below the properties is only copied.
+    let every: [&dyn Fn(usize) -> Value; 3] = [
+        &|_| json!({ "op": "insert_after", "target": { "lines": [4, 4] }, "text": "y" }),
+        &|_| json!({ "op": "append", "text": "y" }),
+        &|n| json!({ "op": "set_property", "name": "p", "value": n + 1 }),
+    ];
+    for edit in every {
+        assert!(apply(&long, &all(100, edit), 64 << 20).is_ok(), "{}", edit(0));
     }
     // The first edit is made however long the note is.
-    let longest = "x".repeat(MAX_PASSED_BYTES + 1);
-    assert!(apply(&longest, &edits(json!([{ "op": "append", "text": "y" }])), usize::MAX).is_ok());
+    let longest = note(MAX_PASSED_BYTES / PARSED + 1);
+    assert!(apply(&longest, &all(1, &section), usize::MAX).is_ok());
 }

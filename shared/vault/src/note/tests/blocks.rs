@@ -137,3 +137,22 @@ fn lines_that_may_have_fields_are_those_outside_of_items_and_code() {
     let lines: Vec<&str> = parse(text).field_lines.into_iter().map(|line| &text[line]).collect();
     assert_eq!(lines, ["a:: 1", "# e (f:: 3)", "> g:: `x::y`"]);
 }
+
+#[test]
+fn a_fence_ends_on_its_line_whatever_ends_the_line() {
+    let text = "intro [[a]]\n```\n[[b]] #b\n- [ ] b\n```\n[[c]] #c\n\n- [ ] d\n  > ~~~\n  > [[e]]\n  > ~~~\n  #f\n\n# g %%h%%\n";
+    let read = |text: &str| {
+        let note = parse(text);
+        let ranges = note.links.iter().map(|link| link.range.clone());
+        let ranges: Vec<_> = ranges.chain(note.headings.iter().map(|heading| heading.offset..heading.end)).collect();
+        let descriptions: Vec<_> = note.tasks.iter().map(|task| task.text.clone()).collect();
+        let items: Vec<_> = note.items.iter().map(|item| item.range.clone()).collect();
+        (links(text), tags(text), headings(text), descriptions, ranges, items)
+    };
+    let expected = read(text);
+    assert_eq!((expected.0.join(" "), expected.1.join(" ")), ("a c".to_owned(), "c f".to_owned()));
+    assert_eq!(expected.3, ["d"]);
+    assert_eq!(read(&text.replace('\n', "\r")), expected);
+    // Of a text that has both.
+    assert_eq!(read(&text.replacen('\n', "\r", 4)), expected);
+}
