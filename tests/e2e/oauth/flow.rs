@@ -203,7 +203,7 @@ async fn the_person_sees_what_they_allowed_and_ends_it() {
     assert!(page(&person.get("/ui/access").await).contains("Ended"));
     // At once, since this deployment looks.
     assert_eq!(site.call(text(&tokens, "access_token")).await, 401);
-    assert_eq!((other.get("/ui/search").await.status.as_u16(), by_token().await.status.as_u16()), (401, 401));
+    assert_eq!((other.get("/ui/search").await.status.as_u16(), by_token().await.status.as_u16()), (401, 403));
     assert_eq!(error_of(&site.refreshed(&id, text(&tokens, "refresh_token")).await), "invalid_grant");
 }
 
