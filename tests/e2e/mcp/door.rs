@@ -159,8 +159,6 @@ async fn what_is_no_request_of_the_protocol_is_refused_at_once() {
             );
         }
     }
-    let legacy = Agent::new(&client, ERAS[1]);
-    assert_eq!(legacy.refusal("initialize", json!({ "protocolVersion": 5 })).await.0, -32602);
     assert_eq!(client.requests.take().count(), 0, "the store was asked");
 }
 
