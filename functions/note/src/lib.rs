@@ -47,17 +47,19 @@ const READ: Route = Route::get("/notes/{path}", atlas_tools::entry::<ReadNote>()
 const CREATES: [RouteAnswer; 2] = [RouteAnswer::OK, RouteAnswer::CREATED];
 /// The bodies of routes that take a whole note.
 const NOTE: [&str; 2] = [JSON, MARKDOWN];
+/// The version that a new one replaces.
+const REPLACED: RouteParameter = RouteParameter {
+    name: "If-Match",
+    place: ParameterPlace::Header,
+    description: "The ETag of the version to replace, or `*`.",
+};
 /// The operations of those routes.
 const TAKE_NOTES: [&str; 2] = [WriteNote::INFO.name, UpsertNote::INFO.name];
 
 const WRITE: Route = Route::put("/notes/{path}", atlas_tools::entry::<WriteNote>())
     .with(&[
         PATH,
-        RouteParameter {
-            name: "If-Match",
-            place: ParameterPlace::Header,
-            description: "The ETag of the version to replace, or `*`.",
-        },
+        REPLACED,
         RouteParameter {
             name: "If-None-Match",
             place: ParameterPlace::Header,
@@ -88,14 +90,7 @@ const MOVE: Route = Route::post("/move/{from}", atlas_tools::entry::<MoveNote>()
 const HISTORY: Route = Route::get("/history/{path}", atlas_tools::entry::<NoteHistory>()).with(&[PATH]);
 
 const RESTORE: Route = Route::post("/restore/{path}", atlas_tools::entry::<RestoreNote>())
-    .with(&[
-        PATH,
-        RouteParameter {
-            name: "If-Match",
-            place: ParameterPlace::Header,
-            description: "The ETag of the version to replace, or `*`.",
-        },
-    ])
+    .with(&[PATH, REPLACED])
     .answering(&CREATES)
     .needing_body();
 

@@ -207,7 +207,7 @@ impl Target {
                 Err(error) if make && error.kind() == io::ErrorKind::NotFound => {
                     match path.split('/').next() {
                         Some(STAGING) => {
-                            // What was in closed folders is kept there.
+                            // Files of closed folders are kept there too.
                             let is_private = level > 0 && path.starts_with(REPLACED);
                             ownership::make_shared(&self.shared.dir, &dir, name, is_private)?;
                         }

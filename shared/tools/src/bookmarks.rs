@@ -229,7 +229,7 @@ impl<'a> Sight<'a> {
         Self { context, part: index.filter(|index| !index.is_whole()) }
     }
 
-    /// Whether they may read the bookmark's target. What is no path may name hidden notes, so it is for those who see everything.
+    /// Whether they may read the bookmark's target. A target that is no path may name hidden notes, so it is for those who see everything.
     fn shows(&self, bookmark: &Bookmark) -> Result<bool, Error> {
         let Some(path) = bookmark.path.as_deref() else { return Ok(self.part.is_none()) };
         match (self.part, bookmark.kind) {

@@ -13,8 +13,8 @@ use crate::session::seen;
 use crate::state::{Entry, StateFolder};
 use crate::{ExportOptions, export};
 
-const OURS: &[u8] = b"gitdir: /work/repository/.git/worktrees/one\n";
-const THEIRS: &str = "gitdir: /work/repository/.git/worktrees/two\n";
+const OURS: &[u8] = b"gitdir: /home/ida/repository/.git/worktrees/one\n";
+const THEIRS: &str = "gitdir: /home/ida/repository/.git/worktrees/two\n";
 
 #[tokio::test]
 async fn the_file_of_a_worktree_is_not_published() {

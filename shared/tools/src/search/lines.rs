@@ -28,6 +28,22 @@ pub(super) struct LineSearch<'a> {
     pub(super) cursor: Option<&'a Text<4096>>,
 }
 
+/// The page after `cursor`. Where the first one is empty, `root` must be a folder.
+pub(super) async fn page_below(
+    context: &Context<'_>,
+    view: View,
+    request: &Request<'_>,
+    cursor: Option<&Cursor>,
+    root: &Root,
+    is_first: bool,
+) -> Result<Output, Error> {
+    let output = matching::page(view.clone(), request, cursor).await?;
+    if is_first {
+        nearest::check_found(context, view, root, output.results.len()).await?;
+    }
+    Ok(output)
+}
+
 impl LineSearch<'_> {
     /// A page of the matching lines, converted to items.
     pub(super) async fn page<T>(
@@ -46,13 +62,7 @@ impl LineSearch<'_> {
         let generation = cursor.as_ref().map(|cursor| cursor.generation);
         let page = |view: View| {
             let (request, root, cursor) = (&request, &root, cursor.as_ref());
-            async move {
-                let output = matching::page(view.clone(), request, cursor).await?;
-                if is_first {
-                    nearest::check_found(context, view, root, output.results.len()).await?;
-                }
-                Ok(output)
-            }
+            page_below(context, view, request, cursor, root, is_first)
         };
         let answer = cursor::read(context, generation, page).await?;
         Ok(answer.map(|Output { results, cursor, partial, .. }| {

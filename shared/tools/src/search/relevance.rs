@@ -9,16 +9,15 @@ use atlas_ops::error::Error;
 use atlas_ops::operation::{Answer, Context};
 use atlas_ops::pipeline::response_limit::fitting;
 use atlas_ops::read::cursor;
-use atlas_ops::read::nearest;
 use atlas_ops::read::paging::{Page, PartialPage, clamped};
 use atlas_ops::read::view::View;
 use atlas_vault::fold;
 use serde::{Deserialize, Serialize};
 
-use crate::search::lines::LineSearch;
+use crate::search::lines::{LineSearch, page_below};
 use crate::search::listing::TOO_LARGE;
 use crate::search::request::Cursor;
-use crate::search::{Line, Output, SearchResult, matching};
+use crate::search::{Line, Output, SearchResult};
 
 /// Most lines that are ranked together: beyond that, the next group by path.
 const MAX_LINES: usize = 10_000;
@@ -68,13 +67,7 @@ pub(super) async fn page<T: Serialize>(
     let request = lines.request(context, MAX_LINES, &limits);
     let read = |view: View| {
         let (request, root, window) = (&request, &root, window.as_ref());
-        async move {
-            let output = matching::page(view.clone(), request, window).await?;
-            if is_first {
-                nearest::check_found(context, view, root, output.results.len()).await?;
-            }
-            Ok(output)
-        }
+        page_below(context, view, request, window, root, is_first)
     };
     let answer = cursor::read(context, generation, read).await?;
     let generation = answer.generation.unwrap_or_default();
